@@ -1,4 +1,4 @@
-"""Another commit to measure against: its programs, built with what it calls preset bench, and what became worse since.
+"""Another commit to measure against: builds its programs with its own preset bench, and names the rows that became worse.
 
 A commit's tree is laid out and built in build/against/HASH, and kept there: it is not built again. Thread-safety: one
 process at a time.
@@ -17,7 +17,7 @@ LINES_OF_FAILURE = 15
 
 @dataclasses.dataclass(frozen=True)
 class Build:
-    """A build tree and what it is called in tables."""
+    """A build tree and its name in tables."""
 
     name: str
     folder: pathlib.Path
@@ -33,7 +33,7 @@ def add_arguments(parser):
 
 
 def other_build(options, root, targets):
-    """The Build that the options ask for, None where they ask for none. Ends the program where there is no such thing."""
+    """The Build that the options ask for, or None. Ends the program if that build does not exist."""
     if options.against:
         return build_commit(root, options.against, targets)
     return Build("beside", options.beside) if options.beside else None
@@ -45,7 +45,7 @@ def output_of(command, folder):
 
 
 def build_commit(root, revision, targets):
-    """The programs of any revision that git knows. Ends the program with what is wrong."""
+    """Builds the programs of any revision that git knows. Ends the program with a message on failure."""
     commit = output_of(["git", "rev-parse", "--verify", "--quiet", "--end-of-options", revision + "^{commit}"], root)
     if not commit:
         sys.exit(f"--against: {revision} is no commit of {root}")
@@ -59,7 +59,7 @@ def build_commit(root, revision, targets):
 
 
 def lay_out(root, commit, source):
-    """The commit's files; `source` is there whole, or not at all."""
+    """Extracts the commit's files; `source` is complete or does not exist."""
     begun = source.with_name(source.name + ".begun")
     shutil.rmtree(begun, ignore_errors=True)
     begun.mkdir(parents=True)
@@ -75,7 +75,7 @@ def text_of(file):
 
 
 def build_tree(source, targets, problem):
-    """Builds these targets by preset bench, quietly; what the failing step said last goes out with `problem`."""
+    """Builds these targets by preset bench, quietly. A failure prints the step's last output with `problem`."""
     configure = [] if (source / "build" / PRESET / "build.ninja").exists() else [["cmake", "--preset", PRESET]]
     for command in (*configure, ["cmake", "--build", "--preset", PRESET, "--target", *targets]):
         print(f"{source}: {' '.join(command)}", file=sys.stderr)
@@ -92,7 +92,7 @@ def median_ratio(above, below):
 
 
 def closing_line(cost_ratios, name, tolerance):
-    """`cost_ratios`: what a row costs here over what it costs there. Names the rows that became worse."""
+    """`cost_ratios`: by row, its cost here divided by its cost there. Names the rows that became worse."""
     worse = [f"{row} ({ratio:.3f})" for row, ratio in cost_ratios.items() if ratio > tolerance]
     if worse:
         return f"worse than {tolerance} times {name}: " + ", ".join(worse)

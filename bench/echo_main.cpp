@@ -1,9 +1,9 @@
 // mxkv-echo: the floor under every server. It counts bytes: for each request of a fixed length it answers a
-// fixed number of bytes, with one read and one write a turn, and looks at nothing.
+// fixed number of bytes, with one read and one write a turn, and does not look at the bytes.
 //
-// It is the least that a server on sockets can do: one thread that sleeps in epoll_wait, an edge-triggered set to
-// which each socket is added once, one read buffer for all connections. What a real server takes beyond this is
-// its own. Not done: parsing, limits, more than one thread.
+// It does the least that a server on sockets can do: one thread that sleeps in epoll_wait, an edge-triggered
+// set to which each socket is added once, one read buffer for all connections. The CPU time that a real
+// server takes beyond this is its own. Not done: parsing, limits, more than one thread.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -40,7 +40,7 @@ struct EchoOptions {
   std::size_t reply_bytes = 145;
 };
 
-/// What all connections share: the lengths, a buffer to read into and bytes to answer with.
+/// State that all connections share: the lengths, a buffer to read into and the bytes of answers.
 struct EchoShared {
   explicit EchoShared(const EchoOptions& options)
       : request_bytes(options.request_bytes),
@@ -63,7 +63,7 @@ class EchoConnection {
  public:
   EchoConnection(int socket, EchoShared& shared) : socket_(socket), shared_(shared) {}
 
-  /// Its socket became ready. False: the client is gone.
+  /// Handles a ready socket. Returns false if the client has closed.
   bool turn(std::uint32_t events) {
     readable_ = true;
     ends_ = ends_ || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
@@ -74,7 +74,7 @@ class EchoConnection {
         readable_ = false;
         return read.status == Status::would_block;
       }
-      readable_ = ends_ || read.bytes == shared_.input.size();  // what is short was all there is
+      readable_ = ends_ || read.bytes == shared_.input.size();  // a short read emptied the socket
       partial_ += read.bytes;
       owed_ = partial_ / shared_.request_bytes * shared_.reply_bytes;
       partial_ %= shared_.request_bytes;
@@ -135,7 +135,7 @@ void accept_all(int listener, int set, EchoShared& shared) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                       .data = {.ptr = new EchoConnection(socket, shared)}};
-    // The set has it: NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
+    // The set owns it: NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
     checked(::epoll_ctl(set, EPOLL_CTL_ADD, socket, &event), "epoll_ctl");
   }
 }
@@ -163,7 +163,7 @@ int serve(const EchoOptions& options) {
       if (connection == nullptr) {
         accept_all(listener, set, shared);
       } else if (!connection->turn(event.events)) {
-        delete connection;  // which closes its socket: the set has it no more
+        delete connection;  // closes the socket, which removes it from the set
       }
     }
   }

@@ -1,8 +1,8 @@
-"""What is sought of a figure, and whether it is there: the reach, which counts, and the aim beyond it."""
+"""The goals of a figure, and whether it meets them: the reach, which counts, and the aim beyond it."""
 
 
 def state(value, reach, aim, more_is_better=False):
-    """"no", "reached" or "aim"; "-" of what was not measured. `aim` may be None."""
+    """"no", "reached" or "aim"; "-" if the figure was not measured. `aim` may be None."""
     def there(sought):
         return value >= sought if more_is_better else value <= sought
 
@@ -18,7 +18,7 @@ def told(reach, aim):
 
 
 def table(rows, more_is_better=()):
-    """`rows`: (name, value or None, reach, aim or None); less is better, but for the names in `more_is_better`."""
+    """`rows`: (name, value or None, reach, aim or None); less is better, except for the names in `more_is_better`."""
     lines = ["", f"{'mxkv against what is sought':40} {'here':>9}{'reach':>9}{'aim':>9}"]
     for name, value, reach, aim in rows:
         here = f"{value:.2f}" if value is not None else "-"

@@ -1,5 +1,6 @@
-// What the brokers of a cluster give by themselves: appends to a topic of its own, by the client and the settings that
-// nodes have. With one under way it is what a write costs at least; with several of a group's size, how much a log takes.
+// The speed of a cluster's brokers alone: appends to a topic of their own, by the client and the settings of
+// nodes. With one append under way this is the least latency of a write. With several appends of a group's
+// size it is the most throughput of a log.
 #include <unistd.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What parsing a request and writing a reply cost by themselves: no sockets, no tasks, no look-ups.
+// The cost of parsing a request and writing a reply alone: no sockets, no tasks, no look-ups.
 //
-// "request" is the time of one, "bytes" (in G/s) how many pass in a nanosecond. Every case is checked once
+// "request" is the time of one request, "bytes" (in G/s) the bytes a nanosecond. Every case is checked once
 // before it is measured. For counting instructions instead of time:
 //   valgrind --tool=callgrind --toggle-collect='*profiled_pass*' protocol_bench --profile parse/get
 // runs that case alone for so many --passes and prints how many requests they had.
@@ -17,7 +17,7 @@
 namespace mxkv::bench {
 namespace {
 
-/// Whether a pass does what it is measured for.
+/// Whether a pass has the expected number of requests and bytes.
 bool does_its_work(const Case& one) {
   const Pass done = one.pass();
   if (done.requests == one.wanted.requests && done.bytes == one.wanted.bytes) {
@@ -43,7 +43,7 @@ __attribute__((noinline)) Pass profiled_pass(const Case& one) {
   return one.pass();
 }
 
-/// The case alone, so many passes; the exit code.
+/// Runs only this case, `passes` times. Returns the exit code.
 int profile(const std::vector<Case>& cases, std::string_view name, std::size_t passes) {
   for (const Case& one : cases) {
     if (one.name == name) {

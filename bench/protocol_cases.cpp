@@ -34,7 +34,7 @@ std::string random_key(runtime::Random& random, std::size_t bytes) {
 
 using RequestMaker = std::function<std::string(runtime::Random&)>;
 
-/// As many requests as the buffer holds, one at least.
+/// As many requests as the buffer holds, at least one.
 struct Stream {
   explicit Stream(const RequestMaker& make) {
     runtime::Random random(1);
@@ -49,8 +49,8 @@ struct Stream {
   std::size_t requests = 0;
 };
 
-/// Parses the stream as a connection does: behind a line of a storage command its data block is passed over;
-/// the keys of a retrieval are taken one by one.
+/// Parses the stream as a connection does: skips the data block behind a line of a storage command, and takes
+/// the keys of a retrieval one by one.
 Pass parse_all(const protocol::Parser& parser, std::string_view stream) {
   Pass done;
   protocol::LineState line;
@@ -84,7 +84,7 @@ Case parse_case(const std::string& name, const RequestMaker& make) {
           {stream.requests, stream.text.size()}};
 }
 
-/// A buffer of replies, each written by `write` at the place it gets; which returns the place behind it.
+/// Fills a buffer with replies. `write` writes one at the given place and returns the place behind it.
 template <class Write>
 Pass write_all(const Write& write, std::vector<char>& memory) {
   Pass done;
@@ -98,7 +98,7 @@ Pass write_all(const Write& write, std::vector<char>& memory) {
   return done;
 }
 
-/// `bytes_each`: of a reply, the same for all.
+/// `bytes_each`: the bytes of a reply, equal for all.
 template <class Write>
 Case write_case(const std::string& name, std::size_t bytes_each, const Write& write) {
   const std::size_t wanted = (kBufferBytes + bytes_each - 1) / bytes_each;
@@ -187,7 +187,7 @@ std::vector<Case> write_cases() {
   };
 }
 
-/// Requests copied and not looked at: what their bytes alone cost.
+/// Copies requests without parsing them: the cost of their bytes alone.
 Case memcpy_case() {
   const auto copy = [from = std::string(kBufferBytes, 'x'), to = std::string(kBufferBytes, 'y')]() mutable {
     benchmark::DoNotOptimize(from.data());

@@ -1,6 +1,6 @@
-// What protocol_bench measures: passes over a buffer of 16 KiB, as large as one read of the server is, full
-// of requests of one kind with random keys, or over one buffer of replies. "memcpy" copies the same bytes and
-// is what touching them costs.
+// The cases of protocol_bench: passes over a buffer of 16 KiB, as large as one read of the server, full of
+// requests of one kind with random keys, or over one buffer of replies. "memcpy" copies the same bytes, which
+// is the cost of touching them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace mxkv::bench {
 
-/// One pass: how many requests or replies, and how many bytes it went over.
+/// One pass: its numbers of requests or replies, and of bytes.
 struct Pass {
   std::size_t requests = 0;
   std::size_t bytes = 0;
@@ -19,7 +19,7 @@ struct Pass {
 struct Case {
   std::string name;
   std::function<Pass()> pass;
-  Pass wanted;  ///< what a pass must have done
+  Pass wanted;  ///< the result that a pass must have
 };
 
 /// Cases of the parser, of the writers of replies, and memcpy. Thread-safety: one thread at a time a case.

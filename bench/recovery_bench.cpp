@@ -1,5 +1,5 @@
-// How fast a start is: makes a data directory with a checkpoint, a journal, or both, and recovers it. The files
-// are in the page cache then. Also the bulk load by itself.
+// The time of a start: makes a data directory with a checkpoint, a journal, or both, and recovers it while
+// its files are in the page cache. Also the bulk load alone.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -85,7 +85,7 @@ CheckpointEntry write_checkpoint(Disk& disk, const Manifest& manifest, std::uint
   return entry;
 }
 
-/// Each of `keys` keys once, in no order, then some again: `records` in all.
+/// Writes `records` records: each of `keys` keys once, in no order, then some keys again.
 void write_journal(Disk& disk, const Manifest& manifest, std::uint64_t records, std::uint64_t keys,
                    std::size_t value_bytes) {
   const runtime::SystemClock clock;

@@ -1,11 +1,12 @@
-// [MK 5]: what stealing pools, and moving them, brings when most tasks are bound to the pools of one worker.
+// [MK 5]: the effect of stealing pools, and of moving them, when most tasks are bound to the pools of one
+// worker.
 //
-// Tasks hop for ever between data objects that are serialized by scheduling; `--skew` percent of the hops go
-// to objects in the pools of the first worker, the rest to those of the others. Every hop works a little on
-// its object. Throughput without and with stealing, and without stealing where pools, or objects too, are
-// rebalanced, in turn, as medians, and ratios to that without anything. With two workers and 80 % the first
-// one is the bottleneck: 0.8 of the work; with stealing both share it, so 1.6 is the limit. `--hot` percent
-// of the skewed hops go to a single object, which no two workers can share.
+// Tasks hop for ever between data objects that are serialized by scheduling. `--skew` percent of the hops go
+// to objects in the pools of the first worker, the rest to objects of the other workers. Every hop works a
+// little on its object. Measured in turn: neither; stealing; and pools, or objects too, rebalanced without
+// stealing. Printed are medians of throughput and their ratios to the first. With two workers and 80 % the
+// first worker is the bottleneck: it has 0.8 of the work. With stealing both share it, so 1.6 is the limit.
+// `--hot` percent of the skewed hops go to a single object, which no two workers can share.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -59,7 +60,7 @@ class HopTask final : public runtime::MxTask {
     std::uint64_t& value = static_cast<Object*>(object().object())->value;
     std::uint64_t mixed = value;
     for (std::uint64_t i = 0; i < shared_->parameters.work; ++i) {
-      mixed = mixed * 6364136223846793005U + 1442695040888963407U;  // each waits for the one before
+      mixed = mixed * 6364136223846793005U + 1442695040888963407U;  // each step needs the one before
     }
     value = mixed;
     if (shared_->stop.load(std::memory_order_relaxed)) {
@@ -86,7 +87,7 @@ class HopTask final : public runtime::MxTask {
 
 struct Measured {
   double tasks_per_second = 0;
-  double stolen = 0;  ///< part of the tasks that a thief ran
+  double stolen = 0;  ///< share of the tasks that a thief ran
   double moved = 0;   ///< pools and objects, before and during the measurement
 };
 

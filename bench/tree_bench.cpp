@@ -1,9 +1,9 @@
-// The tree by itself: random 64-bit keys, uniform operations, one worker on the calling thread.
+// The tree alone: random 64-bit keys, uniform operations, one worker on the calling thread.
 //
-// Shows what the annotations bring: the same tasks with prefetching at spawn, by distance, and off, in turn
-// (A B A B), as medians; with nodes under any primitive and epochs in any mode. As many operations are in
-// flight as the window holds; a finished one starts anew with the next key. What the tree does beside other
-// containers and its ceilings is bench/index's to tell.
+// Shows the effect of the annotations: the same tasks with prefetching at spawn, by distance, and off, in
+// turn (A B A B), as medians; with nodes under any primitive and epochs in any mode. As many operations are
+// in flight as the window holds; a finished operation starts again with the next key. bench/index compares
+// the tree with other containers and its ceilings.
 #include <cstdio>
 #include <map>
 #include <string>

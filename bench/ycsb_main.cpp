@@ -1,5 +1,5 @@
-// mxkv-ycsb: the bundled load client. Exit codes: 0 all right, 1 failures, 2 usage, 128 and its number after
-// a signal.
+// mxkv-ycsb: the bundled load client. Exit codes: 0 success, 1 failures, 2 usage, 128 plus its number after a
+// signal.
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -24,7 +24,7 @@ void complain(const std::string& problem) {
   std::fprintf(stderr, "mxkv-ycsb: %s\n", problem.c_str());
 }
 
-/// Files first: standard output may be a pipe whose reader is gone.
+/// Writes the files before standard output, which may be a pipe whose reader is gone.
 bool tell(const OutputFiles& files, const RunResult& result) {
   const std::string problem = write_outputs(files, result);
   if (!problem.empty()) {
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     complain(error.what());
   }
-  // What is lost of the report shows here at the latest.
+  // Lost output of the report shows here at the latest.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     complain(std::string{"standard output: cannot be written: "} + std::strerror(errno));
     return code == 0 ? 1 : code;

@@ -1,4 +1,4 @@
-// Which entry of `topologies:` is for this machine.
+// Chooses the entry of `topologies:` for this machine.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace mxkv::config {
 
-/// The position of the first section that fits. None: `why` says what each wants and what there is.
+/// The position of the first section that fits. None: `why` lists the condition of each section and this
+/// machine's numbers.
 /// Thread-safety: any thread.
 [[nodiscard]] std::optional<std::size_t> choose_topology(std::span<const TopologySection> sections,
                                                          const runtime::Topology& topology,

@@ -12,13 +12,13 @@
 namespace mxkv::config {
 namespace {
 
-constexpr std::size_t kMostNameBytes = 100;  // a topic's, with what stands behind the name, may have 249
+constexpr std::size_t kMostNameBytes = 100;  // a topic's name, with its suffix, may have 249
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-// Whether it stands for all addresses of a machine, or for whatever port is free.
+// Whether the address means all addresses of a machine, or the port any free one.
 bool is_open(const ListenAddress& listen) {
   return listen.port == 0 || listen.address.find_first_not_of("0:.") == std::string::npos;
 }
@@ -71,7 +71,7 @@ class ClusterCheck {
     }
   }
 
-  // A node shows its certificate also where it asks, and knows others by theirs.
+  // A node also shows its certificate when it connects, and checks the other nodes' certificates.
   void check_tls() {
     const TlsOptions& tls = options_.cluster.tls;
     for (const auto& [path, file] : {std::pair{"cluster.tls.certificate", &tls.certificate},
@@ -83,7 +83,7 @@ class ClusterCheck {
     }
   }
 
-  // What was left out is told at the place of the cluster's name.
+  // A mistake in an omitted option is reported at the place of the cluster's name.
   void report(const std::string& path, std::string what) {
     const Origin* origin = find_origin(options_.origins, path);
     if (origin == nullptr) {

@@ -1,4 +1,4 @@
-// A node of a cluster, as configured: what it is called and reached by, and what goes together with nothing else.
+// A node of a cluster, as configured: its name and addresses, and options that exclude each other.
 #pragma once
 
 #include <string>
@@ -8,23 +8,24 @@
 
 namespace mxkv::config {
 
-/// Whether `text` is letters, digits, . _ -, at most 100 of them, and more than dots: a topic or a node may be called so.
+/// Whether `text` may name a cluster or a node: 1 to 100 letters, digits, . _ -, and not only dots.
 /// Thread-safety: any thread.
 [[nodiscard]] bool is_cluster_name(std::string_view text);
 
-/// "host:port" with a name or an address in numbers (of version 6 in brackets), and a port from 1 on.
+/// Whether `text` is "host:port": a name or a numeric address (IPv6 in brackets), and a port from 1 on.
 /// Thread-safety: any thread.
 [[nodiscard]] bool is_host_and_port(std::string_view text);
 
-/// Adds what is wrong with a cluster's node: what it lacks, and what it cannot have at the same time. Nothing without
-/// ClusterOptions::name. Thread-safety: any thread.
+/// Adds the mistakes in a cluster node's options: missing ones, and ones that exclude each other. Nothing
+/// without ClusterOptions::name. Thread-safety: any thread.
 void check_cluster(const DaemonOptions& options, Findings& findings);
 
 /// ClusterOptions::node, or the host's name. Thread-safety: any thread.
 [[nodiscard]] std::string cluster_node(const ClusterOptions& options);
-/// What the other nodes use, such as 10.0.0.5:11311. Options that check_cluster() finds right. Thread-safety: any thread.
+/// The address for other nodes, such as 10.0.0.5:11311. For options without mistakes of check_cluster().
+/// Thread-safety: any thread.
 [[nodiscard]] std::string cluster_peer_address(const ClusterOptions& options);
-/// What clients are told. Options that check_cluster() finds right. Thread-safety: any thread.
+/// The address for clients. For options without mistakes of check_cluster(). Thread-safety: any thread.
 [[nodiscard]] std::string cluster_client_address(const DaemonOptions& options);
 
 }  // namespace mxkv::config

@@ -10,7 +10,7 @@ namespace mxkv::config {
 
 namespace {
 
-/// The bytes of an address; of version 4 four, else sixteen.
+/// The bytes of an address: four for IPv4, else sixteen.
 std::string bytes_of(const std::string& address) {
   std::string bytes(sizeof(in6_addr), '\0');
   if (inet_pton(AF_INET, address.c_str(), bytes.data()) == 1) {
@@ -21,7 +21,7 @@ std::string bytes_of(const std::string& address) {
   return bytes;
 }
 
-/// Those that have a port of one version of the protocol.
+/// The listeners on one port of one version of IP.
 struct OfPort {
   std::size_t first = 0;
   std::optional<std::size_t> of_all_addresses;
@@ -43,7 +43,7 @@ std::vector<std::pair<std::size_t, std::size_t>> collisions(const std::vector<Li
       continue;
     }
     if (listen.port == 0) {
-      continue;  // the system finds a free one
+      continue;  // the system finds a free port
     }
     const std::string bytes = bytes_of(listen.address);
     const bool all = bytes.find_first_not_of('\0') == std::string::npos;

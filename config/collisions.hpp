@@ -1,4 +1,4 @@
-// Which listeners stand in each other's way.
+// Finds listeners that exclude each other.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace mxkv::config {
 
-/// Pairs of indices (first, second) of which the system would refuse the second: one socket file, or one port
-/// of one address, however it is written, or of all addresses of its version. Each second once.
+/// Pairs of indices (first, second) of listeners of which the system would refuse the second: they have the
+/// same socket file, or the same port on one address, however written, or on all addresses of its version.
+/// Each second appears once.
 /// Thread-safety: any thread.
 [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> collisions(
     const std::vector<ListenAddress>& listeners);

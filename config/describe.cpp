@@ -1,4 +1,5 @@
-// The visitor that writes: options as flat text for comparing them, and as a file that says who set what.
+// The visitor that writes: options as flat text for comparing them, and as a file with the origin of each
+// value.
 #include "config/describe.hpp"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ class Writer final : public SchemaVisitor {
 std::vector<Line> lines_of(const DaemonOptions& options) {
   std::vector<Line> lines;
   Writer writer{lines};
-  DaemonOptions copy = options;  // the schema speaks of options that may be set
+  DaemonOptions copy = options;  // the schema takes options that may be set
   visit_schema(writer, copy);
   return lines;
 }
@@ -74,7 +75,7 @@ std::vector<std::string> names_of(const std::string& path) {
   return names;
 }
 
-// Leaves the sections that are open for `wanted`, with a line for each that it opens.
+// Leaves sections that `wanted` is not in, and writes a line for each section that it enters.
 void enter(std::string& text, std::vector<std::string>& open, std::vector<std::string> wanted) {
   const auto [kept, other] = std::ranges::mismatch(wanted, open);
   for (auto section = kept; section != wanted.end(); ++section) {
@@ -84,7 +85,7 @@ void enter(std::string& text, std::vector<std::string>& open, std::vector<std::s
   open = std::move(wanted);
 }
 
-// The value with who set it behind it, aligned where it is short.
+// Adds the value, followed by its origin; aligned if the value is short.
 void add(std::string& text, std::string line, const Origin* origin) {
   constexpr std::size_t kOriginColumn = 40;
   line.append(line.size() + 2 < kOriginColumn ? kOriginColumn - line.size() : 2, ' ');

@@ -12,16 +12,16 @@ namespace mxkv::config {
 /// Thread-safety: any thread.
 [[nodiscard]] std::string describe(const DaemonOptions& options);
 
-/// An option with who set it.
+/// An option with its origin.
 struct Setting {
   std::string path;
-  std::string value;   ///< as a file has it, on one line
+  std::string value;   ///< as in a file, on one line
   std::string origin;  ///< "file:line:column", a flag, or "default"
 };
-/// Every one, in the order of the example file. Thread-safety: any thread.
+/// All options, in the order of the example file. Thread-safety: any thread.
 [[nodiscard]] std::vector<Setting> settings(const DaemonOptions& options);
 
-/// The same as a file that loads as the same options; behind each value, as a comment, who set it.
+/// The same as a file that loads as the same options; the comment behind each value is its origin.
 /// Thread-safety: any thread.
 [[nodiscard]] std::string print_yaml(const DaemonOptions& options);
 

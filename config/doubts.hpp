@@ -1,4 +1,4 @@
-// What is allowed, and yet hardly what was meant.
+// Finds options that are allowed, but hardly intended.
 #pragma once
 
 #include "config/facts.hpp"
@@ -8,7 +8,7 @@
 
 namespace mxkv::config {
 
-/// A memory limit that is more than the machine has, and switches without effect. Each at the place of the
+/// Finds a memory limit above the machine's memory, and switches without effect. Each at the place of the
 /// value. Thread-safety: any thread.
 [[nodiscard]] Findings doubts(const DaemonOptions& options, const Resolved& resolved,
                               const MachineFacts& facts);

@@ -13,7 +13,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-// The number at the start of `text` after blanks; 0 for "max" and anything else.
+// The number at the start of `text` after blanks; 0 for "max" and all other text.
 std::size_t leading_number(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
   std::size_t value = 0;
@@ -27,7 +27,7 @@ std::size_t number_in(const std::filesystem::path& file) {
   return std::getline(stream, line) ? leading_number(line) : 0;
 }
 
-// CPUs' worth of time in "quota period", rounded up; 0 for "max", for -1 and for what is no quota.
+// CPUs' worth of time in "quota period", rounded up; 0 for "max", for -1 and for text that is no quota.
 std::size_t quota_cpus(std::size_t quota, std::size_t period) {
   return period == 0 ? 0 : (quota + period - 1) / period;
 }
@@ -48,8 +48,8 @@ std::size_t tighter(std::size_t a, std::size_t b) {
 }
 
 // The tightest limit of the group `group` and its parents below `mount`, as `read` finds it in a directory;
-// 0: none. Inside a container the path may be the host's, whose directories are not there: they count as no
-// limit, and the container's own limit is the one at the mount.
+// 0: none. Inside a container the path may be the host's, whose directories do not exist there: they count as
+// no limit, and the container's own limit is at the mount.
 template <class Read>
 std::size_t tightest_limit(const std::filesystem::path& mount, std::string_view group, Read read) {
   std::size_t tightest = 0;
@@ -139,7 +139,7 @@ void share_out_memory(runtime::Topology& topology, const MachineFacts& facts) no
   const std::size_t told = facts_of(topology).memory_bytes;
   const bool all = std::ranges::all_of(topology.nodes,
                                        [](const runtime::NumaNode& node) { return node.memory_bytes != 0; });
-  constexpr std::size_t kStep = 4096;  // so that products of two memories fit a word
+  constexpr std::size_t kStep = 4096;  // so that the product of two memory sizes fits a word
   if (!all || told < kStep || told >= facts.memory_bytes) {
     return;
   }

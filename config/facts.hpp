@@ -1,4 +1,4 @@
-// What this process may use of the machine that a topology does not tell.
+// This process's share of the machine, as far as the topology does not state it.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ namespace mxkv::config {
 
 struct MachineFacts {
   std::size_t memory_bytes = 0;        ///< of the whole machine
-  std::size_t cgroup_limit_bytes = 0;  ///< what this process's control groups allow; 0: no limit
-  std::uint32_t cgroup_cpus = 0;       ///< CPUs' worth of time that they allow, rounded up; 0: no limit
+  std::size_t cgroup_limit_bytes = 0;  ///< the limit of this process's control groups; 0: no limit
+  std::uint32_t cgroup_cpus = 0;       ///< CPUs' worth of time in those groups, rounded up; 0: no limit
 };
 
 /// The facts of this machine: /proc/meminfo and the limits of this process's control groups (version 2,
@@ -24,8 +24,8 @@ struct MachineFacts {
 /// The facts of a machine that is not this one: all of its nodes' memory, no control group.
 [[nodiscard]] MachineFacts facts_of(const runtime::Topology& topology) noexcept;
 
-/// Where the nodes' memory comes to less than the machine's, as the system may tell it of memory that was plugged in
-/// later, divides the rest among them by what they have. Where a node tells nothing, nothing is done.
+/// If the nodes' memory adds up to less than the machine's, as the system may report for memory plugged in
+/// later, divides the rest among the nodes in proportion. Does nothing if a node's memory is unknown.
 void share_out_memory(runtime::Topology& topology, const MachineFacts& facts) noexcept;
 
 /// The machine's memory or the control groups' limit, whichever is smaller.
@@ -36,8 +36,8 @@ void share_out_memory(runtime::Topology& topology, const MachineFacts& facts) no
   return bytes / 100 * percent + bytes % 100 * percent / 100;
 }
 
-/// The share of the available memory that is taken when no limit is configured: 3/4. The rest is for
-/// the system, sockets and other processes.
+/// The share of the available memory that is the limit by default: 3/4. The rest is for the system, sockets
+/// and other processes.
 [[nodiscard]] std::size_t default_memory_limit(const MachineFacts& facts) noexcept;
 
 }  // namespace mxkv::config

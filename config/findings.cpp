@@ -9,8 +9,8 @@ namespace mxkv::config {
 
 namespace {
 
-/// A file may hold anything, and its keys and values are told on terminals: what such a one would obey is
-/// spelled out.
+/// A file may hold any bytes, and its keys and values are printed on terminals: replaces control characters,
+/// which a terminal would obey, by their numbers.
 std::string without_controls(const std::string& text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
@@ -34,7 +34,7 @@ std::string without_controls(const std::string& text) {
 std::string to_string(const Finding& finding) {
   const std::string where = to_string(finding.origin);
   std::string text = where;
-  // "--set limits.pipeline" need not be told its own path again, nor a flag the key it stands for.
+  // A place such as "--set limits.pipeline" already contains the path, and a flag stands for its key.
   const bool flag = where.starts_with("--") && where.find(' ') == std::string::npos;
   const bool told = flag || where.ends_with(" " + finding.path);
   if (!finding.path.empty() && !told) {
@@ -44,7 +44,7 @@ std::string to_string(const Finding& finding) {
 }
 
 void sort_by_place(Findings& findings) {
-  // What is equal keeps its order. (The library's stable sorts use what clang calls deprecated.)
+  // Equal places keep their order. (The library's stable sorts use a function that clang calls deprecated.)
   std::multimap<std::tuple<bool, std::uint32_t, std::uint32_t>, Finding> sorted;
   for (Finding& finding : findings) {
     const std::tuple place{finding.origin.line == 0, finding.origin.line, finding.origin.column};

@@ -1,4 +1,5 @@
-// What the machine says about options that were read: what does not fit, or what was found out.
+// Compares options with the machine: adds findings that do not fit, and writes detected values into the
+// options.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -13,7 +14,7 @@ namespace {
 using runtime::PuId;
 using runtime::WorkerPlacement;
 
-// The CPUs of pinned workers; empty where some float, or share one.
+// The CPUs of pinned workers; empty if some worker floats or shares its CPU.
 std::vector<PuId> own_cpus(const std::vector<WorkerPlacement>& workers) {
   std::vector<PuId> cpus;
   for (const WorkerPlacement& worker : workers) {
@@ -39,14 +40,15 @@ NodeOptions exact(const NodeOptions& given, const Resolved& resolved) {
   return node;
 }
 
-// What had no place in file or flags was found out.
+// A value without a place in file or flags was detected.
 void found_out(Origins& origins, const std::string& path) {
   if (find_origin(origins, path) == nullptr) {
     origins[path] = Origin{.source = "detected"};
   }
 }
 
-// Whether the options say enough about placement and memory to be held against a machine.
+// Whether the options' placement and memory are free of mistakes, so that they can be compared with a
+// machine.
 bool placement_is_known(const Findings& findings) {
   constexpr std::array<std::string_view, 5> kKeys{"workers", "cpus", "nodes", "topologies", "memory"};
   return std::ranges::none_of(findings, [&kKeys](const Finding& finding) {

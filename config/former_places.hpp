@@ -1,5 +1,5 @@
-// The visitor that looks for keys where they stood before they went into a section, and tells of each that is
-// there where it is now. Used by the reader only.
+// The visitor that looks for keys at their places from before they moved into a section, and reports each
+// with its new place. Used by the reader only.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 
 namespace mxkv::config {
 
-/// `before` and `now` are the paths of the mapping `value` and of the section that its keys went into.
+/// `before` and `now` are the paths of the mapping `value` and of the keys' new section.
 class FormerPlaces final : public SchemaVisitor {
  public:
   FormerPlaces(const Value& value, std::string before, std::string now, Findings& findings)
       : value_(value), before_(std::move(before)), now_(std::move(now)), findings_(findings) {}
 
-  // Names its keys that are there one by one; where none is, the section itself.
+  // Reports each key found in the section; if it has none, the section itself.
   void section(std::string_view name, const std::function<void(SchemaVisitor&)>& body) override {
     const Member* member = take(name);
     if (member == nullptr) {
@@ -37,7 +37,7 @@ class FormerPlaces final : public SchemaVisitor {
   void list(std::string_view name, const ListField& /*field*/) override { report_if(take(name)); }
   void names(std::string_view name, const NamesField& /*field*/) override { report_if(take(name)); }
 
-  /// The keys of the old place that were there.
+  /// The keys that were found at the old place.
   [[nodiscard]] const std::vector<std::string>& found() const { return found_; }
 
  private:

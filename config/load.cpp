@@ -1,4 +1,4 @@
-// Files, `--set` arguments and flags become Values, and these are applied one after the other.
+// Turns files, `--set` arguments and flags into Values, and applies these in turn.
 #include "config/load.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace mxkv::config {
 namespace {
 
-// The text of a file, or why it cannot be read.
+// The text of a file, or the reason why it cannot be read.
 std::string read_file(const std::filesystem::path& file, Findings& findings) {
   errno = 0;
   std::ifstream stream{file, std::ios::binary};
@@ -91,7 +91,7 @@ void drop_shares(std::vector<NodeOptions>& nodes) {
   }
 }
 
-// Takes out of `options` what a file said and the stronger `root` makes void.
+// Removes from `options` the file's values that the stronger `root` overrides.
 void drop_overridden(const Value& root, DaemonOptions& options) {
   const auto says = [&root](std::string_view key) {
     return std::ranges::find(root.members, key, &Member::key) != root.members.end();

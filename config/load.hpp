@@ -1,5 +1,5 @@
 // From a YAML file, `--set` arguments and flags to options. Order of strength: flags, `--set`, file,
-// defaults. Reading only: nothing here looks at the machine.
+// defaults. Nothing here looks at the machine.
 #pragma once
 
 #include <filesystem>
@@ -14,31 +14,31 @@
 
 namespace mxkv::config {
 
-/// A flag that stands for a key: its texts are values as they are, no YAML.
+/// A flag that stands for a key: its texts are plain values, not YAML.
 struct Flag {
   std::string name;                ///< "--workers"
   std::string key;                 ///< "workers"
-  std::vector<std::string> texts;  ///< one; for a list one for each item
+  std::vector<std::string> texts;  ///< one; for a list, one for each item
   bool list = false;
 };
 
-/// What became of it all.
+/// The result of reading.
 struct Loaded {
-  DaemonOptions options;  ///< what was wrong kept the value that it had before
-  Findings findings;      ///< everything that is wrong; none: the options are good
+  DaemonOptions options;  ///< an option with a mistake keeps its former value
+  Findings findings;      ///< all mistakes; none: the options are good
 };
 
-/// Defaults, changed by `file` where given, then by each of `sets` ("path.to.key=value", the value as it
-/// would stand in the file; lists are replaced whole), then by each of `flags`. What a flag or a `--set` says
-/// about workers, cpus, nodes or topologies puts aside what the file says about the others of the four; and
-/// one about memory.limit puts aside the file's shares of nodes.
-/// Findings: whatever is wrong in the text; unknown and repeated keys too; a file that cannot be read.
-/// Thread-safety: startup only.
+/// Defaults, changed by `file` if given, then by each of `sets` ("path.to.key=value", with the value as in
+/// the file; a list is replaced whole), then by each of `flags`. A flag or a `--set` of workers or cpus
+/// overrides the file's nodes and topologies; one of nodes or topologies overrides the file's other three of
+/// these four. A flag or a `--set` of memory.limit overrides the file's shares of nodes. Findings: all
+/// mistakes in the text; also unknown and repeated keys, and a file that cannot be read. Thread-safety:
+/// startup only.
 [[nodiscard]] Loaded read_options(const std::optional<std::filesystem::path>& file,
                                   std::span<const std::string> sets, std::span<const Flag> flags);
 
-/// `options`, changed by one of them, `path`, as if `text` stood there in a file; `source` is who says so. What it puts
-/// aside is as of a `--set`. Thread-safety: any thread.
+/// `options` with the value at `path` changed as if `text` stood there in a file; `source` is the change's
+/// origin. It overrides like a `--set`. Thread-safety: any thread.
 [[nodiscard]] Loaded with_option(DaemonOptions options, const std::string& path, const std::string& text,
                                  const std::string& source);
 

@@ -1,4 +1,4 @@
-// How errors speak of CPUs and nodes.
+// Names of CPUs and nodes in errors.
 #pragma once
 
 #include <string>

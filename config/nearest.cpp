@@ -26,7 +26,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
   return table[a.size()][b.size()];
 }
 
-constexpr std::size_t kLongestWord = 64;  // a longer key is no slip of the finger
+constexpr std::size_t kLongestWord = 64;  // a longer key is no typing mistake
 
 }  // namespace
 

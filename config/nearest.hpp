@@ -1,4 +1,4 @@
-// The word that somebody who mistyped one probably meant.
+// The word that was probably meant by a mistyped one.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace mxkv::config {
 
-/// The one of `words` that is fewest edits (a letter added, left out, replaced, or two swapped) from `word`,
-/// if they are at most a third of its letters, or one; of equals the first. Empty: none is near.
+/// The word of `words` with the fewest edits (a letter added, left out, replaced, or two swapped) from
+/// `word`, if these are at most a third of its letters, or one; among equals the first. Empty: none is near.
 /// Thread-safety: any thread.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> words);
 

@@ -1,4 +1,4 @@
-// Where a piece of configuration comes from: for errors, and for telling an operator who set a value.
+// The origin of a value: for errors, and to show an operator where the value was set.
 #pragma once
 
 #include <cstdint>
@@ -17,18 +17,18 @@ struct Origin {
   friend bool operator==(const Origin&, const Origin&) = default;
 };
 
-/// By the path of a value, such as "memory.limit", "nodes" or "nodes[1].cpus". What is absent has its
-/// default.
+/// By the path of a value, such as "memory.limit", "nodes" or "nodes[1].cpus". A path that is not in it has
+/// its default.
 using Origins = std::map<std::string, Origin, std::less<>>;
 
-/// "file:line:column", or the source alone where it has no lines.
+/// "file:line:column", or only the source if it has no lines.
 [[nodiscard]] std::string to_string(const Origin& origin);
 
-/// Of the value at `path`, else of the nearest list or section around it; null: a default.
+/// The origin of the value at `path`, else of the nearest list or section around it; null: a default.
 /// Thread-safety: any thread.
 [[nodiscard]] const Origin* find_origin(const Origins& origins, std::string_view path);
 
-/// Forgets `path` and all that is in it.
+/// Forgets `path` and all paths in it.
 void forget_origins(Origins& origins, std::string_view path);
 
 }  // namespace mxkv::config

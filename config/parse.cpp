@@ -1,4 +1,4 @@
-// Strict parsing of what people write, and the way back.
+// Strict parsing of values as people write them, and formatting them.
 #include "config/parse.hpp"
 
 #include <arpa/inet.h>
@@ -17,7 +17,7 @@ using runtime::Error;
 using runtime::PuId;
 using runtime::Result;
 
-// A unit and how many of the smallest unit it is; ascending in a table.
+// A unit and its number of smallest units; ascending in a table.
 struct Unit {
   std::string_view name;
   std::uint64_t factor;
@@ -42,7 +42,7 @@ Error mistake(std::string_view text, std::string_view what, std::string_view all
   return Error{std::move(message)};
 }
 
-// All of `text` as a decimal number, nothing else: no sign, no spaces.
+// All of `text` as a decimal number: no sign, no spaces.
 std::optional<std::uint64_t> whole_number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -52,7 +52,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
-// "12unit" by a table of units; nothing where it is malformed or above `most`.
+// "12unit" by a table of units; nothing if it is malformed or above `most`.
 template <std::size_t N>
 std::optional<std::uint64_t> number_with_unit(std::string_view text, const std::array<Unit, N>& units,
                                               std::string_view unit_if_none, std::uint64_t most) {
@@ -88,7 +88,8 @@ std::optional<PuId> cpu_number(std::string_view text) {
   return PuId{static_cast<PuId::rep>(*number)};
 }
 
-// Letters, digits, hyphens and dots, and a letter among them: no address, but what a resolver takes.
+// A text of letters, digits, hyphens and dots, with at least one letter: not an address, but a name for a
+// resolver.
 bool is_host_name(std::string_view text) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   return !text.empty() && std::ranges::any_of(text, letter) && std::ranges::all_of(text, [&](char c) {
@@ -126,7 +127,7 @@ std::string meant_size(std::string_view text) {
     return {};
   }
   std::string meant = std::string{text.substr(0, digits)}.append(unit->name);
-  return meant == text ? std::string{} : meant;  // that was written, and is too large
+  return meant == text ? std::string{} : meant;  // it was written so, and is too large
 }
 
 Result<std::size_t> parse_size(std::string_view text) {

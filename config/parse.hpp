@@ -1,7 +1,7 @@
 // Values as people write them: sizes, durations, CPU lists, addresses. Shared by flags, `--set` and YAML.
 //
-// Strict: no unit that could be read in two ways, no junk around a number, no value that overflows. Each
-// error quotes the text and says what is allowed. All functions: any thread.
+// Strict: no ambiguous unit, no extra text around a number, no value that overflows. Each error quotes the
+// text and lists the allowed values. All functions: any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ namespace mxkv::config {
 
 /// "4096", "512MiB", "1GiB": bytes. Units: B, KiB, MiB, GiB, TiB.
 [[nodiscard]] runtime::Result<std::size_t> parse_size(std::string_view text);
-/// The size that is meant where its unit is written otherwise: 2GiB for 2G, 2GB, 2gib. Empty: who knows.
+/// The size that was probably meant by another form of the unit: 2GiB for 2G, 2GB, 2gib. Empty: none.
 [[nodiscard]] std::string meant_size(std::string_view text);
 
-/// A size, or a part of whatever memory is meant; both 0: found out.
+/// A size, or a percentage of some memory; both 0: detect.
 struct MemoryAmount {
   std::size_t bytes = 0;
   std::uint32_t percent = 0;

@@ -1,4 +1,4 @@
-// Amounts that need not be a plain number: parts of memory, ranges of counts, sizes rounded for people.
+// Amounts that are more than a plain number: parts of memory, ranges of counts, sizes rounded for people.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -85,7 +85,7 @@ std::string format_size_rounded(std::size_t bytes) {
   while (unit + 1 < kUnits.size() && bytes >> (10 * (unit + 1)) != 0) {
     ++unit;
   }
-  // Rounded down: memory that is not there must not seem to be.
+  // Rounds down: the text must not suggest memory that does not exist.
   const std::size_t factor = std::size_t{1} << (10 * unit);
   const std::size_t tenth = bytes % factor * 10 / factor;
   const std::string part = tenth == 0 ? "" : "." + std::to_string(tenth);

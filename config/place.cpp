@@ -1,6 +1,6 @@
-// The order of spreading: each core group gets a worker before one gets a second, each core before an SMT
-// sibling is used, nodes taking turns; so few workers have most cache and memory bandwidth. Then they are
-// numbered by neighbourhood.
+// The order of spreading: each core group gets a worker before any gets a second, each core before an SMT
+// sibling is used, and nodes take turns. So few workers have most cache and memory bandwidth. Then the
+// workers are numbered by neighbourhood.
 #include "config/place.hpp"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Units spread(Units units) {
     groups_in_node[unit->node].insert(unit->group);
     cores_in_group[unit->group].insert(unit->core);
     const std::size_t sibling = pus_in_core[unit->core]++;
-    // Units come sorted, so the sets hold what came before in the same node and group.
+    // Units are sorted, so the sets hold the earlier units of the same node and group.
     ranked.emplace_back(Key{sibling, cores_in_group[unit->group].size(), groups_in_node[unit->node].size(),
                             unit->node, unit->pu},
                         unit);
@@ -62,7 +62,7 @@ std::vector<WorkerPlacement> by_node(const std::vector<WorkerPlacement>& placeme
 std::vector<WorkerPlacement> place(const Units& units, std::size_t workers, bool units_were_chosen) {
   const std::size_t count = workers == 0 ? units.size() : workers;
   Units order = count < units.size() ? spread(units) : units;
-  // Two pinned to one CPU cannot give way to each other: without a wish of the user's, let them float.
+  // Two workers pinned to one CPU cannot give way to each other: unless the user chose this, let them float.
   const bool pinned = count <= units.size() || units_were_chosen;
   if (count < order.size()) {
     order.resize(count);

@@ -1,4 +1,4 @@
-// On which processing units workers go, given the units they may use.
+// Places workers on processing units, given the units that they may use.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@ namespace mxkv::config {
 
 using Units = std::vector<const runtime::ProcessingUnit*>;
 
-/// `workers` of them (0: one for each) on `units`, of which there is at least one. Fewer workers than units
-/// are spread: each core group gets one before one gets a second, each core before an SMT sibling is used,
-/// nodes taking turns. More go round again, and float unless `units_were_chosen`. The workers of a node get
-/// consecutive ids. Thread-safety: any thread.
+/// Places `workers` (0: one for each unit) on `units`, of which there is at least one. If there are fewer
+/// workers than units, they are spread: each core group gets one before any gets a second, each core before
+/// an SMT sibling is used, and nodes take turns. If there are more, units get a second worker and so on, and
+/// the workers float unless `units_were_chosen`. The workers of a node get consecutive ids. Thread-safety:
+/// any thread.
 [[nodiscard]] std::vector<runtime::WorkerPlacement> place(const Units& units, std::size_t workers,
                                                           bool units_were_chosen);
 
-/// The same placements with those of a node together; the order given stays otherwise.
+/// The same placements, grouped by node; otherwise the order stays.
 [[nodiscard]] std::vector<runtime::WorkerPlacement> by_node(
     const std::vector<runtime::WorkerPlacement>& placements);
 

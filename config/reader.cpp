@@ -1,5 +1,5 @@
-// The visitor that reads. It goes by the schema's order and collects all mistakes; who shows them sorts them
-// by the text's order, as people work through a file from the top.
+// The visitor that reads. It follows the schema's order and collects all mistakes; sort_by_place() puts them
+// into the text's order later, because people work through a file from the top.
 #include "config/reader.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Reader final : public SchemaVisitor {
     if (member == nullptr || member->value.kind == value_kind::broken) {
       return;
     }
-    if (member->value.kind == value_kind::nothing) {  // whose own place is where the parser gave up looking
+    if (member->value.kind == value_kind::nothing) {  // its own place is where the parser stopped
       report(member->origin, path_of(name), "has no value (allowed: one value)");
       return;
     }
@@ -84,8 +84,8 @@ class Reader final : public SchemaVisitor {
     former_ = former.found();
   }
 
-  // Reports the keys that no field asked for; called when the schema has shown them all. What comes after as
-  // many as are shown is only counted: a file may be something else altogether.
+  // Reports the keys that no field asked for; called when the schema has shown all fields. Beyond as many as
+  // are shown, keys are only counted: the file may not be a configuration at all.
   void finish() {
     std::size_t unknown = 0;
     for (const Member& member : value_.members) {
@@ -170,13 +170,13 @@ class Reader final : public SchemaVisitor {
     read_mapping(item, path, [&](SchemaVisitor& inner) {
       const std::size_t before = findings_.size();
       const Mistake mistake = field.add_mapping(inner);
-      if (findings_.size() == before) {  // else the item's own keys say it better
+      if (findings_.size() == before) {  // else the item's own keys have reported a clearer mistake
         report(item.origin, path, mistake);
       }
     });
   }
 
-  // A list is replaced whole: what was known of its items is over.
+  // A list is replaced whole, so the origins of its items are void.
   void note(const Member& member, const std::string& path) {
     forget_origins(origins_, path);
     origins_[path] = member.value.kind == value_kind::nothing ? member.origin : member.value.origin;
@@ -196,7 +196,7 @@ class Reader final : public SchemaVisitor {
   Origins& origins_;
   Findings& findings_;
   std::vector<std::string> known_;
-  std::vector<std::string> former_;  // keys that are told already, at their old place
+  std::vector<std::string> former_;  // keys that were reported at their old place
 };
 
 }  // namespace

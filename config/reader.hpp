@@ -1,4 +1,4 @@
-// Applies a Value to options by the schema and finds everything that is wrong with it.
+// Applies a Value to options by the schema, and finds all mistakes in it.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace mxkv::config {
 
-/// Sets in `options` what `root` says, notes where that stood, and leaves the rest. What is wrong is added to
-/// `findings`, and leaves its option alone. Thread-safety: owner of `options` only.
+/// Sets the values of `root` in `options`, notes their places, and leaves the other options. A mistake is
+/// added to `findings`, and its option keeps its value. Thread-safety: owner of `options` only.
 void apply(const Value& root, DaemonOptions& options, Findings& findings);
 
-/// The same for whatever `schema` shows. Thread-safety: whoever owns what that sets.
+/// The same for the fields that `schema` shows. Thread-safety: the owner of the fields' targets.
 void apply(const Value& root, const std::function<void(SchemaVisitor&)>& schema, Origins& origins,
            Findings& findings);
 

@@ -1,4 +1,4 @@
-// Puts workers on the CPUs of the machine and adds up memory, and finds what does not go together.
+// Places workers on the machine's CPUs, adds up memory, and finds options that exclude each other.
 #include "config/resolve.hpp"
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class Resolver {
     findings_.push_back({origin == nullptr ? Origin{} : *origin, path, std::move(what)});
   }
 
-  // The placement that counts; sets the prefix of its paths. Null: none, which was reported.
+  // The placement in force; sets the prefix of its paths. Null: none, which was reported.
   const PlacementOptions* choose() {
     if (options_.topologies.empty()) {
       return &options_;
@@ -99,7 +99,7 @@ class Resolver {
     return &options_.topologies[*chosen];
   }
 
-  // The units of a list of CPUs that are there; the others are reported.
+  // The units of the list's CPUs that exist; reports the others.
   Units units_of(const std::vector<PuId>& cpus, const std::string& path) {
     Units units;
     std::vector<PuId> absent;
@@ -119,7 +119,7 @@ class Resolver {
     return units;
   }
 
-  // Two cannot listen at one place, whether they are for clients or for administration.
+  // Two listeners cannot have one place, whether they are for clients or for administration.
   void check_addresses() {
     std::vector<ListenAddress> all = options_.listeners;
     const std::vector<ListenAddress>& admin = options_.admin.listeners;
@@ -148,7 +148,7 @@ class Resolver {
     }
   }
 
-  // Nobody can log in where there are no users.
+  // A login needs users.
   void check_logins() {
     const auto check = [this](const std::vector<ListenAddress>& listeners, const std::string& name) {
       for (std::size_t i = 0; i < listeners.size(); ++i) {
@@ -162,7 +162,7 @@ class Resolver {
     check(options_.admin.listeners, "admin.listeners");
   }
 
-  // There are replicas in a cluster alone.
+  // Only a cluster has replicas.
   void check_reads() {
     for (std::size_t i = 0; i < options_.listeners.size(); ++i) {
       if (options_.listeners[i].reads == listener_reads::replica && options_.cluster.name.empty()) {
@@ -172,7 +172,7 @@ class Resolver {
     }
   }
 
-  // A listener of a node needs workers there.
+  // A listener for a node needs workers on that node.
   void check_listeners() {
     for (std::size_t i = 0; i < options_.listeners.size() && !result_.runtime.workers.empty(); ++i) {
       const std::optional<std::uint32_t> os_node = options_.listeners[i].node;
@@ -217,7 +217,7 @@ class Resolver {
     return by_node(placements);
   }
 
-  // The workers of one entry of `nodes:`; none if something is wrong with it.
+  // The workers of one entry of `nodes:`; none if the entry has a mistake.
   std::vector<WorkerPlacement> on_node(const NodeOptions& wanted, const std::string& path) {
     const std::size_t findings_before = findings_.size();
     const std::string name = "node " + std::to_string(wanted.node);
@@ -260,7 +260,7 @@ class Resolver {
     return placed;
   }
 
-  // Those of `cpus` that no node before has; the others are reported.
+  // The CPUs of `cpus` that no earlier node has; reports the others.
   std::vector<PuId> not_yet_taken(const std::vector<PuId>& cpus, const std::string& path) {
     std::vector<PuId> fresh;
     std::map<std::string, std::vector<PuId>> taken;
@@ -291,7 +291,7 @@ class Resolver {
     }
   }
 
-  // What tree, items and buffers may take together.
+  // The limit of tree, items and buffers together.
   std::size_t memory_limit(const PlacementOptions& placement) {
     const auto has_share = [](const NodeOptions& node) {
       return node.memory_bytes != 0 || node.memory_percent != 0;
@@ -340,8 +340,8 @@ class Resolver {
   Findings& findings_;
   Resolved result_;
   std::string prefix_;                               // of paths inside the chosen section
-  std::map<std::uint32_t, std::string> seen_nodes_;  // by whom
-  std::map<PuId, std::string> seen_cpus_;            // by whom
+  std::map<std::uint32_t, std::string> seen_nodes_;  // path of the entry that has it
+  std::map<PuId, std::string> seen_cpus_;            // path of the entry that has it
   std::map<std::uint32_t, std::size_t> shares_;      // bytes by node
 };
 

@@ -1,4 +1,4 @@
-// Keys, types, bounds. What each key means is in options.hpp, and for users in mxkv.yaml.
+// Keys, types, bounds. options.hpp explains each key, and mxkv.yaml explains it for users.
 #include "config/schema.hpp"
 
 #include <arpa/inet.h>
@@ -57,7 +57,7 @@ void address(SchemaVisitor& visitor, std::string& target) {
                                         .get = [&target] { return target; }});
 }
 
-// A file's name, which there has to be.
+// A required file name.
 void given_file(SchemaVisitor& visitor, std::string_view name, std::string& target) {
   visitor.scalar(name, ScalarField{.set = [&target](std::string_view text) -> Mistake {
                                      if (text.empty()) {
@@ -210,7 +210,7 @@ void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "batch_bytes", options.batch_bytes, kSize, {1_KiB, 1_GiB});
 }
 
-// commit, never, or the time that the disk may be behind.
+// commit, never, or the time that the disk may lag.
 void sync(SchemaVisitor& visitor, DurabilityOptions& options) {
   visitor.scalar(
       "sync", ScalarField{.set = [&options](std::string_view text) -> Mistake {
@@ -258,7 +258,7 @@ void durability(SchemaVisitor& visitor, DurabilityOptions& options) {
   });
 }
 
-// Switches of the research that the server is built on: mechanisms to compare, no tuning that a server needs.
+// Switches of the research that the server is built on: to compare mechanisms, not to tune a server.
 void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
   choice(visitor, "stealing", options.stealing, kStealingWords);

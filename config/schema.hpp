@@ -1,5 +1,5 @@
-// The one list of all keys, their types and bounds. Reading a file, applying `--set` and describing
-// options are visitors of it, so that no key is known to one and unknown to another.
+// The only list of all keys, their types and bounds. Reading a file, applying `--set` and describing options
+// are visitors of this list, so that all of them know the same keys.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@ namespace mxkv::config {
 
 class SchemaVisitor;
 
-/// What is wrong with a value, or nothing.
+/// The mistake in a value, or nothing.
 using Mistake = std::optional<runtime::Error>;
 
 /// A key with one value.
 struct ScalarField {
-  std::function<Mistake(std::string_view text)> set;  ///< leaves the option alone when it fails
+  std::function<Mistake(std::string_view text)> set;  ///< leaves the option alone if it fails
   std::function<std::string()> get;                   ///< text that set() takes
 };
 
@@ -30,20 +30,20 @@ struct ListField {
   std::size_t least_items = 0;
   std::function<void()> clear;
   std::function<Mistake(std::string_view text)> set_text;   ///< one word for the whole list; may be empty
-  std::function<Mistake(std::string_view text)> add_text;   ///< an item that is one value; may be empty
+  std::function<Mistake(std::string_view text)> add_text;   ///< an item with one value; may be empty
   std::function<Mistake(SchemaVisitor& item)> add_mapping;  ///< an item with keys of its own
   std::function<std::vector<std::string>()> items;          ///< each as a text of YAML on one line
-  std::string_view none = "[]";                             ///< how an empty list is written
+  std::string_view none = "[]";                             ///< the text of an empty list
 };
 
-/// A key with names and values that somebody else gives a meaning. Names may have dots: a mapping within is taken for
-/// the part before one.
+/// A key with names and values that another program interprets. Names may have dots: the path of a nested
+/// mapping becomes the part before a dot.
 struct NamesField {
   std::function<Mistake(const std::string& name, std::string_view text)> set;
   std::function<std::vector<std::pair<std::string, std::string>>()> items;
 };
 
-/// Is shown every key, in the order of the example file.
+/// Gets every key, in the order of the example file.
 class SchemaVisitor {
  public:
   virtual ~SchemaVisitor() = default;
@@ -51,7 +51,8 @@ class SchemaVisitor {
   virtual void scalar(std::string_view name, const ScalarField& field) = 0;
   virtual void list(std::string_view name, const ListField& field) = 0;
   virtual void names(std::string_view name, const NamesField& field) = 0;
-  /// The keys that `body` shows stood here until they went into `section`. Shown after all others.
+  /// The keys that `body` shows stood here before they moved into `section`. Called after all other
+  /// functions.
   virtual void moved(std::string_view /*section*/, const std::function<void(SchemaVisitor&)>& /*body*/) {}
 };
 

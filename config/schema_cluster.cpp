@@ -1,4 +1,4 @@
-// Keys of a cluster's node. What of them goes together is in cluster.cpp.
+// Keys of a cluster's node. cluster.cpp checks which of them exclude each other.
 #include <algorithm>
 #include <array>
 
@@ -12,7 +12,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-// Also such as stand in certificates.
+// Accepts any form of name that a certificate may have.
 void cluster_name(SchemaVisitor& visitor, std::string_view name, std::string& target, std::string_view none) {
   visitor.scalar(
       name, ScalarField{.set = [&target, none](std::string_view text) -> Mistake {
@@ -27,7 +27,7 @@ void cluster_name(SchemaVisitor& visitor, std::string_view name, std::string& ta
                         .get = [&target, none] { return target.empty() ? std::string{none} : target; }});
 }
 
-// An address in numbers, of one machine or all of it.
+// A numeric address, of one machine or for all its addresses.
 Result<ListenAddress> parse_tcp(std::string_view text, bool one_machine, std::string_view none) {
   const std::string allowed =
       " (allowed: an address in numbers and a port, such as 10.0.0.5:11311, or " + std::string{none} + ")";
@@ -58,7 +58,7 @@ void peer(SchemaVisitor& visitor, std::optional<ListenAddress>& target) {
                                      .get = [&target] { return target ? format_listen(*target) : "none"; }});
 }
 
-// What others are told.
+// An address that is announced to others.
 void told_address(SchemaVisitor& visitor, std::string_view name, std::string& target) {
   visitor.scalar(name, ScalarField{.set = [&target](std::string_view text) -> Mistake {
                                      if (text == "auto") {
@@ -98,7 +98,7 @@ void brokers(SchemaVisitor& visitor, std::vector<std::string>& target) {
                              }});
 }
 
-// What nobody is to read who looks at options.
+// A value that must not be shown with the options.
 bool is_secret(std::string_view name) {
   constexpr std::array<std::string_view, 5> kParts{"password", "secret", "credential", "key.pem",
                                                    "oauthbearer.config"};

@@ -1,4 +1,5 @@
-// How the schema shows a value of each type: text both ways, and bounds. Used by the schema's files only.
+// The schema's form of a value of each type: its text in both directions, and bounds. Used by the schema's
+// files only.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,7 @@ inline std::string in_quotes(std::string_view text) {
   return "\"" + std::string{text} + "\"";
 }
 
-// A type of scalar: its text form both ways.
+// A type of scalar: its text form in both directions.
 template <class T>
 struct Form {
   runtime::Result<T> (*parse)(std::string_view);
@@ -50,7 +51,7 @@ inline runtime::Result<std::uint32_t> parse_count(std::string_view text) {
   if (!number) {
     return number.error();
   }
-  // What is too large for the type is too large for every range below: keep it so.
+  // A number too large for the type is also too large for every range below: keep it too large.
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>(number.value(), std::numeric_limits<std::uint32_t>::max()));
 }
@@ -60,7 +61,7 @@ inline constexpr Form<std::uint32_t> kCount{parse_count,
 inline constexpr Form<std::uint32_t> kDuration{parse_duration_ms, format_duration_ms};
 inline constexpr Form<std::size_t> kSize{parse_size, format_size};
 
-// A value from `least` to `most`; `zero`, where given, is the word for 0 and may lie outside.
+// A value from `least` to `most`; `zero`, if given, is the word for 0, which may lie outside.
 template <class T>
 struct Range {
   constexpr Range(T from, T to, std::string_view word_for_0 = {}) : least(from), most(to), zero(word_for_0) {}
@@ -100,7 +101,7 @@ void ranged(SchemaVisitor& visitor, std::string_view name, T& target, const Form
                                        }});
 }
 
-// One of a few words; `T` is an enumeration whose values are the words' positions.
+// One of several words; `T` is an enumeration whose values are the words' positions.
 template <class T>
 void choice(SchemaVisitor& visitor, std::string_view name, T& target,
             std::span<const std::string_view> words) {
@@ -134,7 +135,7 @@ inline void cpu_list(SchemaVisitor& visitor, std::string_view name, std::vector<
 
 inline constexpr std::uint32_t kMostWorkers = 1024;
 inline constexpr std::uint32_t kMostNodes = 1024;
-inline constexpr std::uint32_t kMostPools = 32;  // of a worker: with kMostWorkers, all have a PoolId
+inline constexpr std::uint32_t kMostPools = 32;  // of a worker: kMostWorkers still have PoolIds
 inline constexpr std::uint32_t kMostDistance = 64;
 inline constexpr std::uint32_t kMostWindow = 256;
 inline constexpr std::size_t kLeastMemory = 16_MiB;
@@ -142,7 +143,7 @@ inline constexpr std::size_t kMostMemory = 64_TiB;
 inline constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 inline constexpr std::array<std::string_view, 4> kPrefetchWords{"off", "distance", "at_spawn", "auto"};
 
-// A size, or a part of what there is; "auto" is neither.
+// A size, or a percentage of the available memory; "auto" is neither.
 inline void memory_amount(SchemaVisitor& visitor, std::string_view name, std::size_t& bytes,
                           std::uint32_t& percent) {
   visitor.scalar(
@@ -189,7 +190,7 @@ std::vector<std::string> format_items(const std::vector<T>& items, Format format
   return texts;
 }
 
-// The section of switches for research. Its keys once stood beside it.
+// The section of switches for research. Its keys formerly stood beside it.
 inline void show_experimental(SchemaVisitor& visitor, const std::function<void(SchemaVisitor&)>& body) {
   visitor.section("experimental", body);
   visitor.moved("experimental", body);

@@ -1,4 +1,4 @@
-// Keys that say which workers there are and where: at the top, of a node, and of a topology.
+// Keys for the workers and their places: at the top, of a node, and of a topology.
 #include <algorithm>
 #include <optional>
 
@@ -59,7 +59,7 @@ std::string format_node(const NodeOptions& node) {
   return in_braces(members);
 }
 
-// 0 stands for "as everywhere", and is no value that one can write.
+// 0 stands for "inherit", and cannot be written as a number.
 void change(SchemaVisitor& visitor, std::string_view name, std::optional<std::uint32_t>& target,
             std::uint32_t most) {
   std::uint32_t value = target.value_or(0);
@@ -170,7 +170,7 @@ std::string format_topology(const TopologySection& section) {
   return in_braces(members);
 }
 
-// What of a new section depends on those before it.
+// Checks a new section against those before it.
 Mistake among(const std::vector<TopologySection>& before, const TopologySection& section) {
   if (section.name.empty()) {
     return Error{"lacks its key name (allowed: a name of its own)"};

@@ -88,7 +88,7 @@ std::string summary(const Topology& topology, const MachineFacts& facts) {
   return text;
 }
 
-/// A count that is null where it is not known.
+/// A count, or null if it is unknown.
 Json or_null(std::size_t number) {
   return number == 0 ? Json{} : Json(number);
 }
@@ -178,7 +178,8 @@ std::string topology_yaml(const Topology& topology, const MachineFacts& facts) {
   text += "topologies:\n  - name: this-machine\n    when: {nodes: " + std::to_string(used_nodes) +
           ", cpus: " + std::to_string(topology.pus.size()) + "}\n    nodes:\n";
   for (const NodeShare& share : resolved.nodes) {
-    // Each node has its part of the limit, and room of its own for others, as the machine has.
+    // Each node has its part of the limit, but leaves room for other processes on the node, as the machine
+    // does.
     const std::size_t node_bytes = topology.find_node(share.os_index)->memory_bytes;
     const std::size_t limit = default_memory_limit(facts);
     const std::size_t part = total == 0 ? 0 : limit / 1024 * (node_bytes / 1024) / (total / 1024) * 1024;

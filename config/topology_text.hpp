@@ -1,4 +1,4 @@
-// A machine in words: a table for people, JSON for programs, and a configuration file that is ready for it.
+// A machine as text: a table for people, JSON for programs, and a configuration file for it.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ namespace mxkv::config {
 /// and distances row by row.
 [[nodiscard]] std::string topology_json(const runtime::Topology& topology, const MachineFacts& facts);
 
-/// A file with one topology, which fits this machine: the workers, CPUs and memory that an empty
-/// configuration would come to, written out a node.
+/// A file with one topology, which fits this machine: it states the workers, CPUs and memory that an empty
+/// configuration leads to, node by node.
 [[nodiscard]] std::string topology_yaml(const runtime::Topology& topology, const MachineFacts& facts);
 
 }  // namespace mxkv::config

@@ -24,10 +24,10 @@ namespace {
 using runtime::Error;
 
 constexpr std::array<std::string_view, 3> kRoleWords{"reader", "writer", "administrator"};
-constexpr std::size_t kMostPrefixBytes = 250;  // as keys
+constexpr std::size_t kMostPrefixBytes = 250;  // as for keys
 constexpr std::uint32_t kMostRate = 1'000'000'000;
 
-/// Takes the next line off `text`, without its end.
+/// Takes the next line from `text`, without its line end.
 std::string_view next_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   std::string_view line = text.substr(0, end);
@@ -65,7 +65,7 @@ Mistake set_name(UserOptions& user, std::string_view text) {
   return {};
 }
 
-// It is never quoted.
+// Errors never quote the password.
 Mistake set_password(UserOptions& user, std::string_view text) {
   user.password = text;
   user.hashed = text.starts_with('$');
@@ -141,7 +141,7 @@ void show_users(SchemaVisitor& visitor, std::vector<UserOptions>& users) {
                          .items = {}});
 }
 
-/// Lines "user:password".
+/// Lines of the form "user:password".
 std::vector<UserOptions> parse_lines(std::string_view text, const std::string& source, Findings& findings) {
   std::vector<UserOptions> users;
   for (std::uint32_t line = 1; !text.empty(); ++line) {
@@ -212,7 +212,7 @@ UsersFile read_users(const std::string& file, Findings& findings) {
   std::ifstream stream{file, std::ios::binary};
   std::ostringstream text;
   if (stream) {
-    text << stream.rdbuf();  // an iterator would throw where reading fails, as it does of a folder
+    text << stream.rdbuf();  // an iterator would throw on a read error, such as with a folder
   }
   if (!stream || stream.bad() || errno == EISDIR) {
     return cannot(errno != 0 ? errno : EIO);

@@ -13,7 +13,7 @@ constexpr const char* kNoDirectory = "durability.directory is none, so that noth
 constexpr const char* kOneWorker = "there is only one worker";
 constexpr const char* kOneNode = "all workers are on one NUMA node";
 
-// The options beside their defaults, and what was found.
+// Compares the options with their defaults, and collects findings.
 class Search {
  public:
   Search(const DaemonOptions& options, std::size_t workers, std::size_t nodes)
@@ -111,7 +111,7 @@ class Search {
                    kQueue);
   }
 
-  // Not for research, but of the same kind.
+  // Not a switch for research, but of the same kind.
   void requests() {
     without_effect(options_.stats.sample == 0 && options_.stats.slow_ms != defaults_.stats.slow_ms,
                    "stats.slow", "stats.sample is off, so that no request is timed");
@@ -145,7 +145,7 @@ class Search {
     }
   }
 
-  // All entries of `nodes`, at the top and of topologies, with the path of their section of switches.
+  // All entries of `nodes`, at the top and in topologies, with the path of their section of switches.
   template <class Each>
   void for_nodes(const Each& each) {
     const auto visit = [&each](const std::vector<NodeOptions>& nodes, const std::string& prefix) {

@@ -1,4 +1,4 @@
-// Switches that are set and change nothing, because of what the others are.
+// Finds switches that are set, but have no effect because of other options.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,10 @@
 
 namespace mxkv::config {
 
-/// Each at its place, with the reason, in the order of the file. What has its default is not told, set or not.
-/// `workers` is how many there will be, `nodes` how many NUMA nodes have some; 0: unknown. Thread-safety: any thread.
+/// Each finding at its place, with the reason, in the order of the file. A switch with its default value is
+/// never reported.
+/// `workers` is the number of workers, `nodes` the number of NUMA nodes with workers; 0: unknown.
+/// Thread-safety: any thread.
 [[nodiscard]] Findings switches_without_effect(const DaemonOptions& options, std::size_t workers,
                                                std::size_t nodes = 0);
 

@@ -1,5 +1,5 @@
-// Builds Values from yaml-cpp's events rather than from its nodes: the events carry every place, and
-// nodes let the second of two equal keys vanish. The only file that includes yaml-cpp.
+// Builds Values from yaml-cpp's events instead of its nodes: events have every place, and nodes drop the
+// second of two equal keys. The only file that includes yaml-cpp.
 #include "config/yaml.hpp"
 
 #include <yaml-cpp/eventhandler.h>
@@ -13,7 +13,7 @@
 namespace mxkv::config {
 namespace {
 
-// Leaves the parser from inside an event; does not leave this file.
+// Leaves the parser from inside an event; thrown and caught in this file only.
 struct Rejected {
   Origin origin;
   std::string what;
@@ -68,13 +68,13 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
-  // A list or mapping whose end has not come yet, and in a mapping the key that waits for its value.
+  // An unfinished list or mapping, and in a mapping the key that waits for its value.
   struct Open {
     Value value;
     Member pending;
     std::unordered_map<std::string, std::uint32_t> lines;  // of a mapping's keys
     bool has_key = false;
-    bool repeated = false;  // the pending key is there already: its value goes nowhere
+    bool repeated = false;  // the pending key is a duplicate: its value is dropped
   };
 
   [[nodiscard]] Value make(const YAML::Mark& mark, value_kind kind) const {

@@ -10,7 +10,7 @@ bool is_letter(char byte) {
   return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
 }
 
-/// Without a sign that means something to YAML, wherever it stands.
+/// Whether the text has no character that YAML interprets.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kHarmless = "./_%+-";
   if (text.empty() || text == "." || text.front() == '-' || text.front() == '%') {

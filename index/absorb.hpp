@@ -1,10 +1,10 @@
-// What unlinking changes in nodes: a parent drops an entry, a left neighbour takes over the range of a node
-// that goes. Nothing is allocated, so nothing can fail.
+// The changes that unlinking makes to nodes: a parent drops an entry, and a left neighbour takes over the
+// range of a node that goes. Nothing is allocated, so nothing can fail.
 //
 //   left [a, b) -> gone [b, c) -> right        becomes        left [a, c) -> right
 //
-// The dead node keeps its words for those who are still there: its fences, its right link, and an inner node
-// its child. Under the latch of the node that changes.
+// The dead node keeps its words for tasks that are still there: its fences, its right link, and in an inner
+// node its child. Each function runs under the latch of the node that it changes.
 #pragma once
 
 #include "index/prefix.hpp"
@@ -28,7 +28,7 @@ struct Absorb {
     parent.layout(entries, 0, entries.count, most_blocks);
   }
 
-  /// `left` takes over what is right of it from `gone`, a thin node.
+  /// `left` takes over range, right link and child from its right neighbour `gone`, a thin node.
   static void take_over(NodeT& left, const NodeT& gone, unsigned most_blocks) noexcept {
     const NodeMeta meta = left.meta();
     const bool leaf = meta.level() == 0;

@@ -1,15 +1,16 @@
 // How a leaf changes its primitive while it is in use [Mx 4.2]: from the optimistic latch to optimistic scheduling
 // where many workers write to it at once, and back when few do.
 //
-// When is up to the workers' counts (write_heat.hpp), what to the table of primitives. A change is a store under the
-// leaf's latch (data_object.hpp). Who comes to the leaf goes by the tag of the pointer that led there, so its entry
-// in the parent gets a new tag, under the parent's latch. That is a hint: where the parent is latched, or not the
-// leaf's any more, writers go by the former primitive, and the next one that notices tries again. A parent may be
-// latched so outside of its pool, whatever its own primitive is: of the word that changes, both values lead to the
-// leaf.
+// The workers' counts (write_heat.hpp) decide when a leaf changes, and the table of primitives to what. A
+// change is a store under the leaf's latch (data_object.hpp). A task that comes to the leaf goes by the tag
+// of the pointer that led there, so the leaf's entry in the parent gets a new tag, under the parent's latch.
+// The tag is a hint: where the parent is latched, or not the leaf's parent any more, writers go by the former
+// primitive, and the next writer that notices tries again. A task may latch the parent for this outside of
+// the parent's pool, whatever the parent's primitive is: only one word changes, and both its values lead to
+// the leaf.
 //
-// A leaf whose parent is not known stays as it is; so does one that is the root. Leaves that the rebalancer puts into
-// another pool have their parents told as well, by the next writer.
+// A leaf whose parent is not known stays as it is; so does a leaf that is the root. When the rebalancer puts
+// a leaf into another pool, the next writer gives the leaf's parent the new tag, too.
 #pragma once
 
 #include "index/tree.hpp"
@@ -29,7 +30,7 @@ struct Adaptation {
       heat(tree, leaf, *parent, worker);
     }
   }
-  /// A task wrote to the leaf that had come by the pointer `way`, as one of those that run in pools.
+  /// A task wrote to the leaf, after the pointer `way` led it there. Only tasks that run in pools count.
   static void wrote(const TreeT& tree, NodeT& leaf, runtime::TaggedPointer way, NodeT* parent,
                     runtime::Worker& worker) noexcept {
     if (!tree.options().leaves_adapt || parent == nullptr ||
@@ -44,7 +45,7 @@ struct Adaptation {
     }
   }
 
-  /// Writers go to a pool from here on: the one that has had least to do.
+  /// Writers go to a pool from here on: the pool that has had least to do.
   static void heat(const TreeT& tree, NodeT& leaf, NodeT& parent, runtime::Worker& worker) noexcept {
     const runtime::PoolId pool = tree.pool_for_hot_leaf(worker);
     if (turn(leaf, runtime::access_frequency::high, pool)) {

@@ -7,8 +7,8 @@
 //   run 0            run 1                      a leaf is laid out once both of its fences are known:
 //   [L0] L1 L2 [L3]  [L4] L5 [L6]               the ones in brackets wait for the runs beside theirs
 //
-// It only takes empty trees, and only before the runtime starts. Out of memory is reported; what was appended
-// is freed then.
+// It only takes empty trees, and only before the runtime starts. When memory runs out, calls return false,
+// and the runs free their records when they end.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ struct LooseNode {
     entries.values[at] = value;
     entries.separators[at] = separator;
   }
-  /// Of a leaf.
+  /// The key of an entry of a leaf.
   [[nodiscard]] Key key(unsigned at) const noexcept {
     if constexpr (Traits::kExact) {
       return entries.heads[at];
@@ -52,7 +52,7 @@ struct LooseNode {
       return Traits::Record::key(entries.values[at]);
     }
   }
-  /// Stores fences and entries into the node. Links are apart.
+  /// Stores fences and entries into the node. Links are stored apart.
   void lay_out(unsigned most_blocks) noexcept {
     const bool leaf = node->leaf();
     const auto prefix = Prefix<Traits>::of(entries, 0, entries.count, leaf, low, high);
@@ -64,7 +64,7 @@ struct LooseNode {
     node->store_meta(node->meta().with_high_infinite(high == 0));
     node->layout(entries, 0, entries.count, most_blocks);
   }
-  /// Frees it with all that was to be laid out.
+  /// Frees the node with all entries that were to be laid out.
   void discard(runtime::Worker& worker) noexcept {
     if (node->leaf()) {
       for (unsigned i = 0; i < entries.count; ++i) {
@@ -88,7 +88,7 @@ typename Traits::Key least_between(typename Traits::Key below, typename Traits::
   }
 }
 
-/// How full nodes are made: to 85 %, and fuller than what takes over a thin neighbour's child.
+/// How many entries nodes get: 85 % of the most, and inner nodes more than fold_up_to().
 template <class Traits>
 unsigned bulk_fill(const Tree<Traits>& tree, bool leaf) noexcept {
   const unsigned most = tree.most_entries(leaf);
@@ -98,7 +98,7 @@ unsigned bulk_fill(const Tree<Traits>& tree, bool leaf) noexcept {
 
 }  // namespace detail
 
-/// A run of leaves. Start-up only; one thread at a time, the runs of different workers beside each other.
+/// A run of leaves. Start-up only; one thread at a time fills a run, runs of different workers in parallel.
 template <class Traits>
 class LeafRun {
  public:
@@ -111,11 +111,11 @@ class LeafRun {
       : tree_(&tree), worker_(&worker), fill_(detail::bulk_fill(tree, true)) {}
   LeafRun(const LeafRun&) = delete;
   LeafRun& operator=(const LeafRun&) = delete;
-  /// What BulkLoader::finish() did not take is freed, with its records.
+  /// Frees the leaves that BulkLoader::finish() did not take, with their records.
   ~LeafRun() { discard(); }
 
-  /// Appends an entry, whose key is above all before it. `due`: when its leaf is to be looked at. False: out
-  /// of memory; the record is still the caller's, and so it is for all that follow.
+  /// Appends an entry, whose key is above all before it. `due`: when a task should look at its leaf. False:
+  /// out of memory; the record still belongs to the caller.
   [[nodiscard]] bool append(Key key, std::uint64_t value, Due due = {}) noexcept {
     if (last_.entries.count == fill_ || last_.node == nullptr) [[unlikely]] {
       if (!(last_.node == nullptr ? begin() : roll_over(key))) {
@@ -217,7 +217,7 @@ class LeafRun {
   Loose last_;
 };
 
-/// Makes the tree of the runs. Start-up only: one thread, when all that append have ended.
+/// Makes the tree from the runs. Start-up only: one thread, after all threads that append have ended.
 template <class Traits>
 class BulkLoader {
  public:
@@ -226,8 +226,8 @@ class BulkLoader {
   using Run = LeafRun<Traits>;
 
   /// Joins `runs`, which are in key order, and makes them the tree, which is empty and was never cleared.
-  /// Runs without entries are allowed. False: out of memory; the tree is empty still, and the runs keep what
-  /// they have until they end.
+  /// Runs without entries are allowed. False: out of memory; the tree is empty still, and the runs keep their
+  /// leaves until they end.
   [[nodiscard]] static bool finish(TreeT& tree, std::span<Run* const> runs) noexcept {
     BulkLoader loader{tree, runs};
     if (loader.next_run(0) == runs.size()) {
@@ -368,7 +368,7 @@ class BulkLoader {
   [[nodiscard]] NodeT* allocate(unsigned level) noexcept {
     return tree_.allocate_node(runs_[turn_++ % runs_.size()]->worker(), level, tree_.generation());
   }
-  /// To free.
+  /// The worker whose heap frees nodes.
   [[nodiscard]] runtime::Worker& worker() noexcept { return runs_.front()->worker(); }
 
   TreeT& tree_;

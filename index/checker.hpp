@@ -1,11 +1,11 @@
-// The tree's invariants, checked on a tree that nobody changes.
+// The tree's invariants, checked on a tree that no task changes.
 //
 // Per node: even version; entries in strict key order across blocks, heads as the keys and the prefix say;
 // counts within the blocks; fences of blocks between their neighbours; keys between the node's fences.
 // Per level: the right links join fences without gap from the minimum to +infinity. Across levels: each child
 // entry's bound is its child's low fence, children are one level down, and each node is its parent's child
-// unless its separator is pending or it is on its way out. Pending separators are counted, and so is what
-// unlinking should have left behind nowhere.
+// unless its separator is pending or it is on its way out. Pending separators are counted, and so are nodes
+// that should have been unlinked.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct CheckReport {
   std::size_t nodes = 0;
   std::size_t pending = 0;  ///< nodes whose separator the parent does not know: after memory ran out
   std::size_t frozen = 0;   ///< nodes that are being unlinked: when all tasks have run, none
-  std::size_t claimed = 0;  ///< nodes that a task is about, or that wait for one: the same
+  std::size_t claimed = 0;  ///< nodes with a claim (node_life.hpp): when all tasks have run, none
   /// Nodes that should have been unlinked: thin, not a first child, of known separator, and of an inner node
   /// the left neighbour has room. When all tasks have run, none.
   std::size_t left_over = 0;
@@ -98,7 +98,7 @@ class Checker {
     }
   }
 
-  /// What there is to say about a node that is not the leftmost one.
+  /// Checks a node's place in its level; not for the leftmost node.
   void check_place(const NodeT& left, const NodeT& node) {
     const NodeMeta meta = node.meta();
     report_.pending += node.life().separator_pending() ? 1 : 0;
@@ -230,7 +230,7 @@ class Checker {
   const Tree<Traits>& tree_;
   CheckReport report_;
   Nodes known_;  ///< nodes of the present level that their parents know
-  Nodes first_;  ///< those of them that are first children
+  Nodes first_;  ///< nodes of the present level that are first children
   Nodes known_below_;
   Nodes first_below_;
 };

@@ -4,9 +4,10 @@
 // were sent before the swap and count as done before it. The old tree is taken apart when its last reader has
 // left.
 //
-// The new leaf is latched until the clear has passed the commit point. Its order lies above those of all
-// changes of the old tree that passed. One that is under way there either sees the new root (Tree::passes) and
-// does not pass, or has minted before the order is: the fence here, and the one there, see to that.
+// The new leaf is latched until the clear has passed the commit point. The clear's order lies above the
+// orders of all changes of the old tree that passed. A change that is under way there either sees the new
+// root (Tree::passes) and does not pass, or has minted its order before the clear mints its own: the fence
+// here, and the one there, see to that.
 //
 // Derived (CRTP) gives
 //   std::uint64_t mint_order(Worker&)     above all minted so far, as far as can be seen

@@ -1,32 +1,33 @@
-// The one point that every change of a tree passes, and what it says of the change.
+// The one point that every change of a tree passes, with its description.
 //
-// A task does not store into a leaf by itself. It says what the change is (Change), the index stores it and
+// A task does not store into a leaf by itself. It describes the change (Change), the index stores it and
 // passes it here (Commit), both under the leaf's latch; so no change is forgotten, and none is named without
-// being made. Operations on a whole range, and those that empty the tree, pass once, between their passes.
+// being made. Operations on a whole range, and operations that empty the tree, pass once, between their passes.
 //
 //   put             the key has another record now, with an order of its own
-//   gone            the key has none: deleted, evicted or expired
-//   touched         the record is the same version, but for when it expires
-//   range_gone      all records of a range with an order up to the operation's
-//   range_touched   the same, for when they expire
-//   flushed         all records with an order up to the operation's, once its moment has come
+//   gone            the key has no record any more: deleted, evicted or expired
+//   touched         the record is the same version, but expires at another time
+//   range_gone      all records of a range with an order up to the operation's are gone
+//   range_touched   all records of a range with an order up to the operation's expire at another time
+//   flushed         all records with an order up to the operation's are gone, once its moment has come
 //   part            belongs to an operation that passes, or passed, as a whole
-//   unseen          nothing that anybody could tell: a copy in another place, an entry without effect
+//   unseen          no client can see it: a copy in another place, an entry without effect
 //
-// What changes many keys at once and names each of them passes as a *group*, between its passes too: the keys'
-// own commits are parts then.
+// An operation that changes many keys at once and names each of them passes as a *group*, between its passes
+// too. The keys' own commits are parts then.
 //
-// *First told, then seen*: a change passes before any reader can meet it, and an order that no record holds is
-// in the leaf's floor before. A change in place passes with what the record is going to be.
+// *First passed, then seen*: a change passes before any reader can meet it, and an order that no record holds
+// is in the leaf's floor before. A change in place passes with the values that the record is going to have.
 //
 // *Order*: every change of a key, operations on its range included, has a greater order than the ones before.
-// A put's order is its record's unique. That of a gone or touched entry is in no record, so the leaf's cas
-// floor is raised to it, and later ones are minted above the floor. An operation on a range claims an order of
-// its own above all that it follows, and the tree's floor with it, before it lets go of the range.
+// A put's order is its record's unique. The order of a gone or touched entry is in no record, so the leaf's
+// cas floor is raised to it, and later orders are minted above the floor. An operation on a range claims an
+// order of its own above all that it follows, and raises the tree's floor to it, before it lets go of the
+// range.
 //
-// While nobody listens, a change costs one predictable branch. Thread-safety: pass() on any worker, under the
-// latch of what changes, or while the keys are held; listen() before the workers start; the floor by any
-// thread.
+// Without a listener a change costs one predictable branch. Thread-safety: pass() on any worker, under the
+// latch of the node that changes, or while the keys are held; listen() before the workers start; the floor by
+// any thread.
 #pragma once
 
 #include <atomic>
@@ -55,13 +56,13 @@ inline constexpr unsigned kChanges = 8;
 /// Why a key has no record any more.
 enum class cause : std::uint8_t { none, deleted, evicted, expired };
 
-/// What a task says of a change to one entry.
+/// A task's description of a change to one entry.
 struct Change {
   change what = change::unseen;
   cause why = cause::none;
-  std::uint8_t marks = 0;    ///< touched: of the record, as they will be
-  std::uint32_t expiry = 0;  ///< touched: the same
-  std::uint64_t order = 0;   ///< of a part or unseen one a floor for what follows, or 0
+  std::uint8_t marks = 0;    ///< touched: the record's future marks
+  std::uint32_t expiry = 0;  ///< touched: the record's future expiry
+  std::uint64_t order = 0;   ///< of a part or unseen change: a floor for later orders, or 0
 
   [[nodiscard]] static Change of(change what, std::uint64_t order, cause why = cause::none) noexcept {
     return {.what = what, .why = why, .order = order};
@@ -75,7 +76,7 @@ struct Change {
     return {
         .what = change::touched, .marks = static_cast<std::uint8_t>(marks), .expiry = expiry, .order = order};
   }
-  /// `order`: no unique up to it is to come again; 0, where the record has its order itself.
+  /// `order`: no unique up to it may be minted again; 0 where the record holds its order itself.
   [[nodiscard]] static Change part(std::uint64_t order) noexcept { return of(change::part, order); }
   [[nodiscard]] static Change unseen(std::uint64_t order = 0) noexcept { return of(change::unseen, order); }
 
@@ -83,10 +84,11 @@ struct Change {
   [[nodiscard]] bool raises_floor() const noexcept { return what != change::put && order != 0; }
 };
 
-/// What `to` is of a range: nothing, its last key, the first one behind it, or what all its keys begin with.
+/// The meaning of `to` in a range: none, the last key, the first key behind it, or the prefix of all keys.
 enum class far_end : std::uint8_t { none, inclusive, exclusive, prefix };
 
-/// The keys of an operation on a range, from `from` on up to where `beyond` says no more; `to` says the same.
+/// The keys of an operation on a range, from `from` on up to the first key that is `beyond`; `to` says the
+/// same.
 template <class Key>
 struct ChangedRange {
   Key from{};
@@ -97,15 +99,15 @@ struct ChangedRange {
   bool (*beyond)(const void* context, Key key) = nullptr;
 };
 
-/// What passes the point.
+/// A change as it passes the point.
 template <class Key>
 struct Commit {
   Change change;
   Key key{};                    ///< of one entry
   std::uint64_t value = 0;      ///< put, touched by a copy: the record's word; range_touched: the new expiry
   std::uint64_t old = 0;        ///< the word before, of an entry that was there
-  std::uint64_t moment_us = 0;  ///< of a range: at which records are judged; flushed: when, 0: at once
-  std::uint64_t set_us = 0;     ///< flushed, later: when that was said
+  std::uint64_t moment_us = 0;  ///< of a range: at which records are judged; flushed: its moment, 0: at once
+  std::uint64_t set_us = 0;     ///< flushed, later: when it was ordered
   const ChangedRange<Key>* range = nullptr;  ///< range_gone, range_touched
 };
 
@@ -115,7 +117,7 @@ class CommitListener {
  public:
   virtual ~CommitListener() = default;
   virtual void passed(const Commit<Key>& commit, runtime::Worker& worker) noexcept = 0;
-  /// What passes on this worker in between is one change. Groups are not empty, and not within each other.
+  /// The commits that pass on this worker in between are one change. Groups are not empty, and do not nest.
   virtual void group_begins(runtime::Worker& /*worker*/) noexcept {}
   virtual void group_ends(runtime::Worker& /*worker*/) noexcept {}
 };
@@ -125,7 +127,7 @@ class CommitPoint {
  public:
   void listen(CommitListener<Key>* listener) noexcept { listener_ = listener; }
 
-  /// Whether anything listens: only then a Commit has to be made.
+  /// Whether there is a listener: only then a Commit has to be made.
   [[nodiscard]] bool heard() const noexcept { return listener_ != nullptr; }
   [[gnu::always_inline]] void pass(const Commit<Key>& commit, runtime::Worker& worker) const noexcept {
     if (heard()) [[unlikely]] {

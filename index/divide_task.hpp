@@ -1,10 +1,10 @@
 // Finds keys that divide a range evenly: separators of inner nodes, without a look at a leaf.
 //
-// It goes over the nodes of one level that may hold keys of the range, by their right links: first over the
-// root, then, for as long as there are fewer separators than wanted, over those a level below. A level is only
-// gone over where the one above had few, so that is a few nodes for each part that is wanted. What one child
-// holds counts as much as what any other does. Nodes that split or go meanwhile cost a little evenness, no
-// more: any key divides a range.
+// It goes over the nodes of one level that may hold keys of the range, by their right links. It begins with
+// the root, and goes on a level below for as long as there are fewer separators than wanted. It reads a level
+// only where the level above had few, so that is a few nodes for each part that is wanted. Each child counts
+// the same, whatever it holds. Nodes that split or go meanwhile cost a little evenness, no more: any key
+// divides a range.
 //
 // Derived (CRTP) gives
 //   Key key() const                      where the range begins
@@ -24,11 +24,11 @@
 
 namespace mxkv::index {
 
-/// Some of the keys that are offered in order, at even distances, however many these are.
+/// Keeps some of the keys that are offered in order, at even distances, however many keys come.
 template <class OwnedKey>
 class SpacedKeys {
  public:
-  /// Of many it keeps at least `least`, and fewer than twice as many.
+  /// Of many keys it keeps at least `least`, and fewer than twice as many.
   explicit SpacedKeys(std::size_t least) : most_(2 * std::max<std::size_t>(least, 1)) {}
 
   template <class Key>
@@ -51,14 +51,14 @@ class SpacedKeys {
   }
   [[nodiscard]] std::size_t offered() const noexcept { return offered_; }
 
-  /// Those that make `parts` parts, or as many as there can be, of what lies between and beside them.
+  /// The kept keys that divide the range into `parts` parts, or into as many as there can be.
   [[nodiscard]] std::vector<OwnedKey> take(std::size_t parts) {
     std::vector<OwnedKey> taken;
     const std::size_t pieces = kept_.size() + 1;
     parts = std::min(parts, pieces);
     for (std::size_t part = 1; part < parts; ++part) {
       OwnedKey& key = kept_[part * pieces / parts - 1];
-      if (taken.empty() || taken.back() < key) {  // nodes that go meanwhile may repeat one
+      if (taken.empty() || taken.back() < key) {  // nodes that go meanwhile may repeat a key
         taken.push_back(std::move(key));
       }
     }
@@ -79,7 +79,7 @@ class SpacedKeys {
   std::vector<OwnedKey> kept_;
   std::size_t most_;
   std::size_t offered_ = 0;
-  std::size_t stride_ = 1;  ///< of those that are offered, one of so many is kept
+  std::size_t stride_ = 1;  ///< one of so many offered keys is kept
 };
 
 struct DivideScratch : TraverseScratch {
@@ -102,7 +102,7 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
   using typename Base::Scratch;
   using typename Base::SearchT;
 
-  /// Offers separators to `keys`, which outlives the task: all of the highest level that has so many.
+  /// Offers separators to `keys`, which outlives the task: all of the highest level with at least `wanted`.
   DivideTask(const runtime::TaskClass* task_class, Tree<Traits>& tree, Keys& keys,
              std::size_t wanted) noexcept
       : Base(task_class, tree), keys_(&keys), wanted_(wanted) {}
@@ -113,7 +113,7 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
     level_ = static_cast<const NodeT*>(this->tree().root().object())->meta().level();
     Base::start(worker);
   }
-  /// Begins with the separators of leaves: for a part of the range that Derived ends.
+  /// Begins with the separators of leaves: for a part of the range, whose end Derived gives.
   void start_above_leaves(runtime::Worker& worker) {
     level_ = std::min(static_cast<const NodeT*>(this->tree().root().object())->meta().level(), 1U);
     Base::start(worker);
@@ -158,11 +158,11 @@ class DivideTask : public TraverseTask<Derived, Traits, DivideScratch> {
   runtime::step resume_item(runtime::Worker& /*worker*/) { return runtime::step::done; }
 
  protected:
-  /// The level that was gone over last: its separators are those between nodes of the level below.
+  /// The level that was read last: its separators divide nodes of the level below.
   [[nodiscard]] unsigned level() const noexcept { return level_; }
 
  private:
-  /// Whether the range ends at one of them.
+  /// Offers the children's bounds. Returns whether the range ends at one of them.
   bool offer_children(const Scratch& scratch) {
     for (unsigned i = 0; i < scratch.children.count; ++i) {
       if (i == 0 && scratch.low == 0) {

@@ -1,8 +1,9 @@
-// When somebody should look at a leaf: a point in time in eleven bits beside its cas floor.
+// When a task should next look at a leaf: a point in time in eleven bits beside the leaf's cas floor.
 //
 // Points are counted in steps of kSecondsAStep and compared as serial numbers: which of two comes first is
 // known as long as they are less than half a round (about two and a quarter hours) apart. So points further
-// ahead than kMostAhead are brought forward; who looks then finds that it was too early, and sets a new one.
+// ahead than kMostAhead are brought forward; the task that looks then finds that it came too early, and sets
+// a new point.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ class Due {
  public:
   static constexpr unsigned kBits = 11;
   static constexpr std::uint64_t kSecondsAStep = 8;
-  /// In steps; what is left of half a round is how late somebody may look.
+  /// In steps. The rest of half a round is how late the look may come.
   static constexpr std::uint64_t kMostAhead = 900;
 
   constexpr Due() noexcept = default;  ///< never
@@ -43,7 +44,7 @@ class Due {
   [[nodiscard]] constexpr bool reached(std::uint64_t now_seconds) const noexcept {
     return !never() && seconds_left(now_seconds) == 0;
   }
-  /// The one that comes first.
+  /// The earlier of the two.
   [[nodiscard]] constexpr Due or_sooner(Due other) const noexcept {
     if (never() || other.never()) {
       return never() ? other : *this;

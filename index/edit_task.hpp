@@ -1,4 +1,4 @@
-// Edits many entries in key order: all of one leaf that are to go, or to change, under one latch.
+// Edits many entries in key order: all entries of one leaf that are to go, or to change, under one latch.
 //
 // The leaf is copied out under a validated version and judged outside of the latch; the latch is taken from
 // that version, and under it entries are only erased, replaced or changed in place. Then the task descends
@@ -11,9 +11,10 @@
 //   verdict judge(std::uint64_t head, std::uint64_t value, Tally&, Worker&)
 //     for each entry from key() on, in order, outside of the latch; a leaf may be judged again, with a new
 //     Tally
-//   void judges_up_to(Key high, bool infinite)         may be given: before; the leaf's high fence, if it has one
+//   void judges_up_to(Key high, bool infinite)         may be given: before judge(); the leaf's high fence, if
+//     it has one
 //   Change erasing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch, before the entry goes; must
-//     not fail; says what the change is to those that follow the tree (commit_point.hpp), as the next two
+//     not fail; returns the change for the tree's listener (commit_point.hpp), as the next two
 //   void erased(std::uint64_t value, Worker&)          after the latch: retires it
 // where judge() replaces
 //   std::uint64_t replacement(std::uint64_t value, Worker&)    outside of the latch; 0: out of memory
@@ -23,15 +24,16 @@
 //   step out_of_memory(Worker&)                        nothing of this leaf was changed
 // where judge() changes in place
 //   Change changing(NodeT& leaf, std::uint64_t value, Worker&)  under the latch, before it changes
-//   void change_record(std::uint64_t value, Worker&)            behind that; must not fail
+//   void change_record(std::uint64_t value, Worker&)            after changing(); must not fail
 //   void changed(std::uint64_t value, Worker&)         may be given: after the latch
 //   void judged(const Tally&, Worker&)                 the leaf is done
 //   void rewrite(NodeT& leaf, const Tally&)            may be given: under the latch; must not fail
 //     The latch is taken then even if nothing is erased.
 //   bool refuses(std::uint64_t value, Worker&)         may be given: under the latch, before anything
-//     changes, for each entry that is to; true: something holds writes off it (runtime/hierarchy/gate.hpp)
-//   step refused(Worker&)                              and nothing of this leaf was changed
-//   step finished(Worker&)                             all seen, or judge() said stop
+//     changes, for each entry that is to change; true: something holds writes off it
+//     (runtime/hierarchy/gate.hpp)
+//   step refused(Worker&)                              after that; nothing of this leaf was changed
+//   step finished(Worker&)                             all entries seen, or judge() said stop
 #pragma once
 
 #include "index/lookup_task.hpp"
@@ -39,7 +41,7 @@
 
 namespace mxkv::index {
 
-/// What becomes of an entry.
+/// The judgement of an entry.
 enum class verdict : std::uint8_t { keep, erase, replace, change, stop };
 
 namespace detail {
@@ -69,7 +71,7 @@ struct EditScratch : TraverseScratch {
   Tally tally;
 };
 
-/// What a task that edits offers; see above.
+/// The functions that a task that edits offers; see above.
 template <class T, class Traits, class Tally>
 concept EditsEntries =
     requires(T task, const Tally& found, Tally& tally, typename Traits::Key key, std::uint64_t word,
@@ -83,7 +85,7 @@ concept EditsEntries =
       { task.finished(worker) } -> std::same_as<runtime::step>;
     };
 
-/// And one that replaces entries.
+/// The functions that a task that replaces entries offers as well.
 template <class T, class Traits>
 concept ReplacesEntries =
     requires(T task, std::uint64_t word, Node<typename Traits::Shape>& leaf, runtime::Worker& worker) {
@@ -94,7 +96,7 @@ concept ReplacesEntries =
       { task.out_of_memory(worker) } -> std::same_as<runtime::step>;
     };
 
-/// `Replaces`: whether judge() may say so.
+/// `Replaces`: whether judge() may return verdict::replace.
 template <class Derived, class Traits, class Tally, bool Replaces = false>
 class EditTask : public TraverseTask<Derived, Traits, EditScratch<Tally, Replaces>> {
   using Base = TraverseTask<Derived, Traits, EditScratch<Tally, Replaces>>;

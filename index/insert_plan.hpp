@@ -2,8 +2,8 @@
 // spread anew over its blocks, or after a split. Planned from an optimistic read outside of the latch (a split
 // allocates and fills the new node there), applied under the latch without being able to fail.
 //
-// A split moves the upper half to a new right sibling and does not insert: the task comes back for that.
-// The new node is linked with `separator_pending`; who applied the split spawns the separator's task.
+// A split moves the upper half to a new right sibling and does not insert: the task comes back for that. The
+// new node is linked with `separator_pending`; the task that applied the split spawns the separator's task.
 #pragma once
 
 #include "index/search.hpp"
@@ -11,7 +11,7 @@
 
 namespace mxkv::index {
 
-/// What became of the attempt to plan.
+/// The result of planning.
 enum class planned : std::uint8_t { ready, torn, out_of_memory };
 
 template <class Traits>
@@ -33,7 +33,7 @@ class InsertPlan {
                                                            : planned::ready;
   }
 
-  // Its two steps.
+  // The two steps of plan().
   how choose(const TreeT& tree, const NodeT& node, NodeMeta meta, typename Traits::Key key,
              Position at) noexcept {
     at_ = at;
@@ -101,7 +101,7 @@ class InsertPlan {
     right_->raise_cas_floor(left.cas_floor());
     right_->store_due(left.due());
     right_->store_right(left.right());
-    // What waits right of the left node does not find its end any more.
+    // A node that waits right of the left node would miss the end of the left node's claim.
     behind_ =
         left.life().claimed() ? static_cast<NodeT*>(runtime::TaggedPointer{left.right()}.object()) : nullptr;
     left_prefix_.store(left);
@@ -127,7 +127,7 @@ class InsertPlan {
   }
 
   [[nodiscard]] NodeT* right() const noexcept { return right_; }
-  /// What is right of the new node, if it may wait for the end of the left node's claim (node_life.hpp).
+  /// The node right of the new one, if it may wait for the end of the left node's claim (node_life.hpp).
   [[nodiscard]] NodeT* behind() const noexcept { return behind_; }
   /// The separator for the parent.
   [[nodiscard]] std::uint64_t separator() const noexcept { return bound_; }
@@ -218,7 +218,7 @@ class InsertPlan {
     return planned::ready;
   }
 
-  /// Of a full leaf the entries on both sides of its middle, which fences are made of.
+  /// Copies the entries on both sides of a full leaf's middle, from which the fence is made.
   void copy_middle(const NodeT& node, NodeMeta meta) noexcept {
     const unsigned blocks = meta.blocks();
     const auto right = static_cast<std::uint8_t>(blocks / 2);
@@ -230,7 +230,8 @@ class InsertPlan {
     entries_.values[middle - 1] = node.value(true, Position{left, Traits::Shape::kSlots - 1});
   }
 
-  /// What divides the halves: of a leaf the shortest key, of an inner node the middle entry's separator.
+  /// Makes the bound of both halves: in a leaf the shortest key that divides, in an inner node the middle
+  /// separator.
   bool make_bound(runtime::Worker& worker, bool leaf) noexcept {
     made_bound_ = leaf;
     if constexpr (Traits::kExact) {

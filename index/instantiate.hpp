@@ -4,7 +4,7 @@
 //   a header   MXKV_INSTANTIATE_TREE(extern, SomeTraits);
 //   one .cpp   MXKV_INSTANTIATE_TREE(, SomeTraits);
 //
-// Both at namespace scope outside of `mxkv::index`. What is always inlined on the way of an operation stays so.
+// Both at namespace scope outside of `mxkv::index`. Functions that are always inlined stay so.
 #pragma once
 
 #include "index/absorb.hpp"

@@ -29,7 +29,7 @@ inline std::uint64_t load_big_endian(const char* data) noexcept {
   return word;
 }
 
-/// Without a call.
+/// Compares without a call.
 template <std::size_t Bytes>
 [[nodiscard, gnu::always_inline]] inline bool same_bytes(const char* a, const char* b) noexcept {
   return std::memcmp(a, b, Bytes) == 0;
@@ -59,7 +59,7 @@ template <std::size_t Bytes>
   return detail::short_head_of(key, offset);
 }
 
-/// Whether both are the same. Of keys that are compared once a search: those of usual length without a call.
+/// Whether both keys are the same. Searches compare one key each, so keys of usual length take no call.
 [[nodiscard, gnu::always_inline]] inline bool same_key(KeyView a, KeyView b) noexcept {
   const std::size_t size = a.size();
   if (size != b.size()) {

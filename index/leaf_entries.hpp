@@ -1,7 +1,7 @@
 // The entries of a leaf, copied out a line at a time.
 //
 // As in line_compare.hpp there are two twins: by vectors of two words, which every x86-64 has, and elsewhere,
-// and under sanitizers, by relaxed words. What is read counts once the version held.
+// and under sanitizers, by relaxed words. The copies count once the version held.
 #pragma once
 
 #include <algorithm>
@@ -62,8 +62,8 @@ struct LeafEntries {
   std::array<std::uint64_t, kMax + kMostHints + NodeMeta::kMaxSlots> values;
   unsigned count = 0;
 
-  /// Adds those of the blocks [first, last) of a leaf. Whole lines are copied, so that nothing is counted;
-  /// what is behind a block's entries is written over by the next block's.
+  /// Adds the entries of the blocks [first, last) of a leaf. Copies whole lines, so that nothing is counted;
+  /// the next block's entries overwrite the words behind a block's entries.
   template <class Shape>
   [[gnu::always_inline]] void add(const Node<Shape>& leaf, NodeMeta meta, unsigned first,
                                   unsigned last) noexcept {
@@ -74,8 +74,8 @@ struct LeafEntries {
     }
   }
 
-  /// Puts values of the first entries of another leaf behind those that were added, and returns how many, at
-  /// most `most`. They are good for nothing but to be asked for: nobody looks at a version.
+  /// Puts values of the first entries of another leaf behind the added entries, and returns how many, at most
+  /// `most`. They serve only to prefetch records, since no version validates them.
   template <class Shape>
   unsigned hint(const Node<Shape>& leaf, unsigned most) noexcept {
     const NodeMeta meta = leaf.meta();

@@ -1,7 +1,7 @@
-// A task that looks for one key's entry in the leaf where it belongs: what look-ups and writes of one key share.
-// For byte keys the record is one more object to prefetch: a hop of its own.
+// A task that looks for one key's entry in the leaf where it belongs: the common part of look-ups and writes
+// of one key. For byte keys the record is one more object to prefetch: a hop of its own.
 //
-// Derived (CRTP) gives, for the fast path, with what was found in the leaf while its version held
+// Derived (CRTP) gives, for the fast path, with the finding in the leaf, which the version has validated
 //   went fast_found<W>(const FoundAtLeaf&, Worker&, step& next)      byte keys: the only entry with the key's head
 //   went fast_missing<W>(const FoundAtLeaf&, Worker&, step& next)
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace mxkv::index {
 
-/// What the fast path found at a leaf.
+/// The fast path's finding at a leaf.
 struct FoundAtLeaf {
   NodeMeta meta;
   Position at;         ///< of the entry, or where it would be inserted
@@ -19,8 +19,8 @@ struct FoundAtLeaf {
 };
 
 namespace detail {
-/// What a byte-key task remembers while it visits a record: the leaf it came from and the leaf's value word. Before,
-/// between two hops of the fast path at a leaf: the key's limit there.
+/// A byte-key task's memory while it visits a record: the leaf it came from and the leaf's value word.
+/// Before that, between two hops of the fast path at a leaf, `value` is the key's limit there.
 template <bool Exact>
 struct RecordVisit {
   runtime::TaggedPointer leaf;
@@ -29,11 +29,10 @@ struct RecordVisit {
 template <>
 struct RecordVisit<true> {};
 
-/// Records of a leaf that are asked for before the first is read.
+/// How many records of a leaf are prefetched before the first is read.
 inline constexpr unsigned kRecordsAhead = 12;
 
-/// Asks for the first lines, `most` of them at most, of the record that an entry refers to, where there is
-/// one.
+/// Prefetches the first lines, at most `most`, of the record that an entry refers to, where there is one.
 template <class Traits>
 void prefetch_record([[maybe_unused]] std::uint64_t value, [[maybe_unused]] unsigned most = ~0U) noexcept {
   if constexpr (!Traits::kExact) {
@@ -106,7 +105,7 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
     }
     return at_leaf_block<W>(limit, worker, next);
   }
-  /// The same where guarded execution has been at the header.
+  /// The same after guarded execution has been at the header.
   template <class W>
   [[nodiscard]] went at_unknown_leaf_block(runtime::Worker& worker, runtime::step& next) {
     Rank limit = 0;

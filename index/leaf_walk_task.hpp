@@ -1,11 +1,11 @@
-// Walk over all leaves in key order, for what their header lines tell.
+// A walk over all leaves in key order, which reads their header lines.
 //
-// Where leaves may be read optimistically, the walk goes over the nodes above them: the header lines of all
-// children are asked for at once, so that a leaf costs a part of a memory access. A leaf that has no
-// separator yet is reached by the right link of its neighbour. Elsewhere, and in a tree of one level, it goes
-// from leaf to leaf. Now and then the walk gives up its pin and descends again by key, so that it does not
-// hold back reclamation. What is inserted or splits off while it is under way may be met or not; a half that
-// splits off has what its leaf had in the header.
+// Where leaves may be read optimistically, the walk goes over the nodes above them: it prefetches the header
+// lines of all children at once, so that a leaf costs a part of a memory access. It reaches a leaf that has
+// no separator yet by the right link of its neighbour. Elsewhere, and in a tree of one level, it goes from
+// leaf to leaf. Now and then the walk gives up its pin and descends again by key, so that it does not hold
+// back reclamation. It may meet or miss entries that are inserted and leaves that are split off while it is
+// under way. A half that splits off has the header values of its leaf.
 //
 // Derived (CRTP) gives
 //   Key key() const                   where to begin, or to go on
@@ -99,12 +99,12 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
   using Base::Base;
 
  private:
-  /// Leaves in a row that have no separator yet: more than that are met the next time.
+  /// Most leaves in a row without a separator that a walk looks at; it meets the others the next time.
   static constexpr unsigned kMostBetween = 64;
-  /// Looks at a leaf that somebody writes.
+  /// Most tries to read a leaf that is being written.
   static constexpr unsigned kMostLooks = 1000;
 
-  /// At the root, anew with each descent: it may have grown, or the tree was cleared.
+  /// At the root, anew with each descent: the root may have grown, or the tree was cleared.
   void choose_level() noexcept {
     const runtime::primitive how = this->tree().options().leaves;
     const bool optimistic =

@@ -1,13 +1,14 @@
 // Compares a search key with the eight words of one cache line at once: the inner loop of every search.
 //
-// Three ways to do so: a line by one AVX-512 instruction, half a line by each of two of AVX2, and a loop over
-// relaxed words, which sanitizers must have, since they have to see each access. What the processor has is found
-// out at run time; a loop over many lines asks once for all of them (in_best_way()), a single comparison each
-// time (AsFound). The environment variable MXKV_VECTORS keeps a process from using more: "avx2", or "none".
+// There are three ways: a line by one AVX-512 instruction, half a line by each of two AVX2 instructions, or a
+// loop over relaxed words. Sanitizers need the loop, since they have to see each access. The process finds
+// out at run time which instructions the processor has. A loop over many lines asks once for all of them
+// (in_best_way()), a single comparison asks each time (AsFound). The environment variable MXKV_VECTORS limits
+// a process to "avx2", or "none".
 //
-// Vectors are loaded through inline assembly, since C++ has no atomic vector load: words are whole (aligned eight
-// bytes), but may be of different versions, so callers clamp what they get and validate it before they rely on it.
-// The one exception of server/architecture/memory.md, "The memory model".
+// Vectors are loaded through inline assembly, since C++ has no atomic vector load: words are whole (aligned
+// eight bytes), but may be of different versions, so callers clamp the result and validate it before they
+// rely on it. This is the one exception of server/architecture/memory.md, "The memory model".
 //
 // Vector units compare signed numbers, so nodes hold *ranks*: heads with the sign bit flipped.
 #pragma once
@@ -37,7 +38,7 @@ using Rank = std::int64_t;
 [[nodiscard]] constexpr Rank rank_of_head(std::uint64_t head) noexcept {
   return static_cast<Rank>(head ^ (std::uint64_t{1} << 63U));
 }
-/// Of the greatest head, which unused slots and fences hold.
+/// The rank of the greatest head, which unused slots and fences hold.
 inline constexpr Rank kGreatestRank = rank_of_head(~std::uint64_t{0});
 [[nodiscard]] constexpr std::uint64_t head_of_rank(std::uint64_t rank) noexcept {
   return rank ^ (std::uint64_t{1} << 63U);
@@ -73,7 +74,7 @@ enum class vectors : std::uint8_t { none, avx2, avx512 };
   return which == vectors::avx512 ? "avx512" : (which == vectors::avx2 ? "avx2" : "none");
 }
 
-/// What the processor has and this build can use.
+/// The best instructions that the processor has and this build can use.
 [[nodiscard]] inline vectors best_vectors() noexcept {
 #ifdef MXKV_VECTOR_COMPARE
   if (__builtin_cpu_supports("avx512f") != 0) {
@@ -84,7 +85,7 @@ enum class vectors : std::uint8_t { none, avx2, avx512 };
   return vectors::none;
 #endif
 }
-/// The same, or less if the environment says so.
+/// The same, or less if the environment names less.
 [[nodiscard]] inline vectors allowed_vectors(const char* most) noexcept {
   const vectors best = best_vectors();
   for (const vectors which : {vectors::none, vectors::avx2}) {
@@ -94,15 +95,18 @@ enum class vectors : std::uint8_t { none, avx2, avx512 };
   }
   return best;
 }
-/// Those that this process uses.
+/// The instructions that this process uses.
 inline const vectors kVectors = allowed_vectors(std::getenv("MXKV_VECTORS"));
 
-// Each way tells of the eight words at `line`: above(): bit i is set when word i is above `rank`; below(): when
-// it is below; count_below(): how many of a line in order are below. And for the fast path of a search
-//   bounds_below()       a bit for each word that is below: for the last one kLastBound, for the five before it those
-//                        of kInnerBounds, in any order
-//   through<Blocks>()    the same of a node's first line, how many of kInnerBounds that are, and count_below() of the
-//                        line that is so many strides behind another one
+// Each way compares the eight words at `line` with `rank`:
+//   above()              bit i is set when word i is above
+//   below()              bit i is set when word i is below
+//   count_below()        how many words of a line in order are below
+// And for the fast path of a search:
+//   bounds_below()       a bit for each word that is below: kLastBound for the last word, the bits of
+//                        kInnerBounds for the five before it, in any order
+//   through<Blocks>()    bounds_below() of a node's first line, how many of kInnerBounds are set, and
+//                        count_below() of the line that is so many strides behind another one
 
 inline constexpr unsigned kLastBound = 1U << 7U;
 inline constexpr unsigned kInnerBounds = 0x7C;
@@ -114,11 +118,11 @@ struct Blocks {
   static constexpr unsigned kStride = StrideT;
   using Node = unsigned char[BytesT];
 };
-/// What through() finds. Only the bounds are told where kLastBound is one of them.
+/// The result of through(). Where kLastBound is one of the bounds, only the bounds count.
 struct Through {
   unsigned bounds;
   std::size_t offset;  ///< of the line, from the first one: a number of strides
-  unsigned below;      ///< of its words
+  unsigned below;      ///< how many of the line's words
 };
 
 struct ByWords {
@@ -185,7 +189,7 @@ struct ByHalves {
         : "xmm0", "xmm1", "xmm2");
     return low | high << 4U;
   }
-  // Packed, so that one mask has a bit for each word: of those from 0 on in the order 0 1 4 5 2 3 6 7.
+  // Packed, so that one mask has a bit for each word, in the order 0 1 4 5 2 3 6 7.
   [[nodiscard, gnu::always_inline]] static unsigned count_below(const void* line, Rank rank) noexcept {
     unsigned count = 0;
     asm volatile(

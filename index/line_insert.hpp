@@ -1,13 +1,13 @@
-// Puts a word into a cache line whose other words move over: the inner loop of every insert. Beside it, what
-// splits a line into two.
+// Puts a word into a cache line whose other words move over: the inner loop of every insert. The same ways
+// fill, copy and halve lines.
 //
-// One wrapper, three twins: with AVX-512 a line is one register, and the words that stay are spread around the
-// new one by one expanding load; with AVX2 each half of the line is moved over by a permutation and blended;
-// elsewhere, and under sanitizers, which must see each access, a loop over relaxed words. The vector twins go
-// through inline assembly for the same reason, and under the same rule, as those of line_compare.hpp: words are
-// whole, but a reader may see some of before and some of after, so it validates the version.
+// One wrapper, three twins: with AVX-512 a line is one register, and the words that stay are spread around
+// the new one by one expanding load; with AVX2 each half of the line is moved over by a permutation and
+// blended; elsewhere, and under sanitizers, which must see each access, a loop over relaxed words. The vector
+// twins go through inline assembly for the same reason as the vectors of line_compare.hpp, and under the same
+// rule: words are whole, but a reader may see some old and some new words, so it validates the version.
 //
-// Thread-safety: the node's writer, or who alone knows the node.
+// Thread-safety: the node's writer, or the only task that knows the node.
 #pragma once
 
 #include <array>
@@ -151,8 +151,8 @@ template <drops kWhich>
 #else
 #define MXKV_WHOLE_LINE_CLOBBERS  // registers that code for this target knows nothing of
 #endif
-/// put() of a whole line. What stays are seven words in a row; they go around the new one's place. A register
-/// from 16 on leaves nothing behind that older instructions would wait for.
+/// put() of a whole line. Seven words in a row stay; they go around the new word's place. A register from 16
+/// on leaves nothing behind that older instructions would wait for.
 template <drops kWhich>
 [[gnu::always_inline]] inline void put_by_whole_lines(Word* line, unsigned slot,
                                                       std::uint64_t word) noexcept {
@@ -235,8 +235,8 @@ using TwoLineBytes = unsigned char[128];
 }
 #endif
 
-/// Stores `count` words into the first of two lines, and `unused` behind them; eight words into the second one. Eight
-/// can be read from either.
+/// Stores `count` words into the first of two lines, and `unused` behind them; eight words into the second
+/// one. Eight words can be read at `first` and at `second`.
 [[gnu::always_inline]] inline void fill(Word* lines, const std::uint64_t* first, const std::uint64_t* second,
                                         unsigned count, std::uint64_t unused) noexcept {
 #ifdef MXKV_VECTOR_COMPARE
@@ -248,7 +248,7 @@ using TwoLineBytes = unsigned char[128];
   fill_by_words(lines, first, second, count, unused);
 }
 
-/// Copies all words of two lines out. What is read counts once the version held.
+/// Copies all words of two lines out. The copies count once the version held.
 [[gnu::always_inline]] inline void take(const Word* lines, std::uint64_t* first,
                                         std::uint64_t* second) noexcept {
 #ifdef MXKV_VECTOR_COMPARE
@@ -260,8 +260,8 @@ using TwoLineBytes = unsigned char[128];
   take_by_words(lines, first, second);
 }
 
-/// Puts `word` into slot 0 to 7 of the line. Its last word goes and those from the slot on move up, or its first
-/// one goes and those up to the slot move down.
+/// Puts `word` into slot 0 to 7 of the line. Either the line's last word goes and the words from the slot on
+/// move up, or its first word goes and the words up to the slot move down.
 template <drops kWhich>
 [[gnu::always_inline]] inline void put(Word* line, unsigned slot, std::uint64_t word) noexcept {
 #ifdef MXKV_VECTOR_COMPARE
@@ -277,8 +277,8 @@ template <drops kWhich>
   put_by_words<kWhich>(line, slot, word);
 }
 
-/// The lower half of the line's `slots` words becomes the beginning of `low`, the upper half that of `high`; the
-/// rest of both is `unused`. `low` may be `line`.
+/// The lower half of the line's `slots` words becomes the beginning of `low`, the upper half the beginning of
+/// `high`; the rest of both is `unused`. `low` may be `line`.
 inline void halve(const Word* line, unsigned slots, Word* low, Word* high, std::uint64_t unused) noexcept {
 #ifdef MXKV_VECTOR_COMPARE
   if (slots == kWords && line_compare::kVectors != line_compare::vectors::none) [[likely]] {

@@ -10,7 +10,7 @@
 
 namespace mxkv::index {
 
-/// What a task that looks up one key offers; see above.
+/// The functions that a task that looks up one key offers; see above.
 template <class T, class Traits>
 concept LooksUpEntry = requires(T task, std::uint64_t word, runtime::Worker& worker) {
   { task.key() } -> std::convertible_to<typename Traits::Key>;

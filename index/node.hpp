@@ -45,7 +45,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   static constexpr unsigned kHeaderLines = 2;
   static constexpr std::size_t kPrefixInlineBytes = 24;
 
-  /// Of a new node.
+  /// The entries that a new node begins with.
   enum class holds : std::uint8_t {
     no_entry,
     nothing_yet,  ///< it is to be laid out by lay_out_run()
@@ -79,7 +79,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] std::uint64_t low() const noexcept { return low_.load(); }
   [[nodiscard]] std::uint64_t high() const noexcept { return high_.load(); }
   [[nodiscard]] std::uint64_t cas_floor() const noexcept { return cas_floor_.load() & kCasMask; }
-  /// When somebody should look at what the leaf holds.
+  /// When a task should next look at the leaf.
   [[nodiscard]] Due due() const noexcept { return Due::from_bits(cas_floor_.load() >> kDueShift); }
   [[nodiscard]] std::uint64_t prefix_word(unsigned i) const noexcept { return prefix_[i].load(); }
   /// A node without a high fence has the greatest head here.
@@ -98,7 +98,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     }
   }
   void store_due(Due due) noexcept { store_floor(cas_floor(), due); }
-  /// What it is to the tree.
+  /// The node's state in the tree.
   [[nodiscard]] NodeLife& life() noexcept { return life_; }
   [[nodiscard]] const NodeLife& life() const noexcept { return life_; }
 
@@ -134,7 +134,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     return line(true, block, row);
   }
 
-  /// Entries of a block, at most what fits.
+  /// Entries of a block, at most kSlots.
   [[nodiscard]] static unsigned clamp_count(NodeMeta meta, unsigned block) noexcept {
     const unsigned count = meta.count(block);
     return count < Shape::kSlots ? count : Shape::kSlots;
@@ -155,14 +155,14 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     }
   }
   static constexpr unsigned kHighAbove = 1U << (NodeMeta::kMaxBlocks - 1);
-  /// The block that bounds_above() tells for a rank below the high fence. Fences of blocks that a node never
-  /// has are the greatest, so that it is one of the node's.
+  /// The block that bounds_above() names for a rank below the high fence. Fences of blocks that a node never
+  /// has are the greatest, so the block is one of the node's.
   [[nodiscard]] static unsigned block_below(unsigned bounds_above) noexcept {
     return static_cast<unsigned>(std::countr_zero(bounds_above | kHighAbove));
   }
 
-  // For searches by `limit`, the least rank above the key's: what is at most the key's is below it.
-  /// Where the blocks of a leaf are, or those of an inner node.
+  // For searches by `limit`, the least rank above the key's: a rank at most the key's is below the limit.
+  /// Where the blocks of a leaf or of an inner node are.
   template <bool kLeaf>
   using Blocks = line_compare::Blocks<kHeaderLines * runtime::kCacheLineBytes,
                                       Shape::lines_per_block(kLeaf) * runtime::kCacheLineBytes,
@@ -171,7 +171,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] const Word* line_at(unsigned line) const noexcept {
     return &words_[std::size_t{line - kHeaderLines} * 8];
   }
-  /// The words of a block, as line_compare::Through tells its offset.
+  /// The words of a block, at the offset that line_compare::Through gives.
   [[nodiscard]] const Word* block_at(std::size_t offset) const noexcept { return &words_[offset / 8]; }
 
   /// The block whose entries may equal `head`, or hold the last one at most `head`: count of fences at or
@@ -273,8 +273,8 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
   /// The nearest block in use with room, to which a full one hands an entry on; the block itself: there is none.
   [[nodiscard]] static unsigned room_beside(NodeMeta meta, unsigned block) noexcept;
-  /// Asks for the lines of the blocks that an entry goes through which is handed on from `block` to `to`, without
-  /// those of `block`; if both are the same, for the whole node.
+  /// Prefetches the lines of the blocks through which hand_on() passes from `block` to `to`, except the lines
+  /// of `block`. If both are the same, prefetches all lines of the node but the first.
   void prefetch_beside(unsigned block, unsigned to, bool leaf) const noexcept;
 
   /// Whether `at` is behind the last entry and a new block can be opened for it.
@@ -318,17 +318,17 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   /// Gives an entry of an inner node, not its first one, another bound that leaves it at its place.
   void store_bound(Position at, std::uint64_t head, std::uint64_t separator) noexcept;
 
-  /// Lays out a leaf anew, as layout(), with these entries. Eight words can be read behind the last of each.
-  /// `may_tie`: whether some of their heads may be equal.
+  /// Lays out a leaf anew, as layout(), with `count` entries. Eight words behind the last rank and the last
+  /// value can be read. `may_tie`: whether some heads may be equal.
   void lay_out_run(const std::uint64_t* ranks, const std::uint64_t* values, unsigned count,
                    unsigned most_blocks, bool may_tie) noexcept;
 
-  /// Lays out the upper half of a full node's entries over the blocks of this one, which is new. `from` may be
-  /// written meanwhile: then it is thrown away.
+  /// Lays out the upper half of a full node's entries over the blocks of this one, which is new. `from` may
+  /// be written meanwhile: then the caller discards this node.
   void take_upper_half(const Node& from, unsigned blocks) noexcept;
-  /// And the lower half stays.
+  /// Keeps the lower half in this node.
   void keep_lower_half(unsigned blocks) noexcept;
-  /// Whether both are possible: all of `blocks` are full, and halves of them begin with whole blocks.
+  /// Whether both are possible: all of `blocks` are full, and each half consists of whole blocks.
   [[nodiscard]] static bool divides_by_blocks(NodeMeta meta, unsigned blocks) noexcept {
     return blocks % 2 == 0 && Shape::kSlots % 2 == 0 && meta.blocks() == blocks &&
            meta.total() == blocks * Shape::kSlots;

@@ -64,7 +64,7 @@ template <class Shape>
   return to;
 }
 
-/// Divides a full block of `from` among two of ours.
+/// Divides a full block of `from` among two blocks of this node.
 template <class Shape>
 void Node<Shape>::halve(const Node& from, bool leaf, unsigned block, unsigned to) noexcept {
   constexpr auto kUnusedRank = static_cast<std::uint64_t>(kGreatestRank);

@@ -1,5 +1,5 @@
-// What a node is to the tree besides its contents: which life of the tree it is of, whether its parent knows
-// it, whether it is on its way out, and which task sees to that. One word, apart from the node's version.
+// A node's state in the tree, besides its contents: its generation, whether its parent knows it, whether it
+// is on its way out, and whether a task unlinks it. One word, apart from the node's version.
 //
 //   separator pending   the parent has no separator for it yet; lost: its task ran out of memory
 //   dead                unlinked: nothing live refers to it
@@ -8,9 +8,9 @@
 //   waiting             claimed, but no task is at work: the left neighbour's task goes first
 //   right waits         the right neighbour is waiting for the end of this claim
 //
-// A claim begins with claim() and ends with release(), which tells what came meanwhile. All changes are
-// read-modify-writes of one word, so that none of them is missed: an event either finds the claim and leaves
-// its mark, or comes after it and may claim itself. Thread-safety: any worker.
+// A claim begins with claim() and ends with release(), which returns the events that came meanwhile. All
+// changes are read-modify-writes of one word, so that no event is missed: it either finds the claim and
+// leaves its mark, or comes after the claim and may claim the node itself. Thread-safety: any worker.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class NodeLife {
   }
 
   /// Whether the parent knows no separator for this node yet. It is cleared under the parent's latch, not
-  /// under the node's: who reads false sees the separator there.
+  /// under the node's: a reader of false sees the separator there.
   [[nodiscard]] bool separator_pending() const noexcept {
     return (word_.load(std::memory_order_acquire) & kPending) != 0;  // pairs with set_separator_pending()
   }
@@ -42,7 +42,7 @@ class NodeLife {
       word_.fetch_and(~(kPending | kLost), std::memory_order_release);
     }
   }
-  /// The separator's task gave up, out of memory. Whoever passes by may claim to try again.
+  /// The separator's task gave up, out of memory. A task that passes by may claim to try again.
   void mark_separator_lost() noexcept {
     const std::uint64_t before = word_.fetch_or(kLost, std::memory_order_release);
     MXKV_ASSERT((before & (kPending | kLost | kDead)) == kPending, "a pending separator is lost, and once");
@@ -61,7 +61,8 @@ class NodeLife {
   }
   [[nodiscard]] bool dead() const noexcept { return (word_.load(std::memory_order_relaxed) & kDead) != 0; }
 
-  /// Claims the node for a task that unlinks it. False: it is dead, or claimed, and will be looked at again.
+  /// Claims the node for a task that unlinks it. False: the node is dead, or claimed and its task will look
+  /// again.
   [[nodiscard]] bool claim() noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {
@@ -76,10 +77,10 @@ class NodeLife {
     return (word_.load(std::memory_order_relaxed) & kClaimed) != 0;
   }
 
-  /// What came while a node was claimed.
+  /// The events that came while a node was claimed.
   struct Missed {
-    bool again;        ///< something that may have made it ready
-    bool right_waits;  ///< its right neighbour, which is to be resumed
+    bool again;        ///< an event that may have made the node ready to go
+    bool right_waits;  ///< the right neighbour waits and must be resumed
   };
   /// Ends the claim. By its task.
   [[nodiscard]] Missed release() noexcept {
@@ -89,7 +90,7 @@ class NodeLife {
     return {(before & kAgain) != 0, (before & kRightWaits) != 0};
   }
 
-  /// The claim's task is about to end, so that the left neighbour's may start another.
+  /// The claim's task is about to end; the left neighbour's task will start another.
   void begin_to_wait() noexcept {
     const std::uint64_t before = word_.fetch_or(kWaiting, std::memory_order_acq_rel);
     MXKV_ASSERT((before & (kClaimed | kWaiting | kDead)) == kClaimed, "a claim at work begins to wait");
@@ -99,7 +100,8 @@ class NodeLife {
     return (word_.load(std::memory_order_acquire) & kWaiting) != 0 &&
            (word_.fetch_and(~kWaiting, std::memory_order_acq_rel) & kWaiting) != 0;
   }
-  /// Has the right neighbour resumed at the end of this node's claim. False: it is not claimed.
+  /// Marks that the right neighbour must be resumed at the end of this node's claim. False: there is no
+  /// claim.
   [[nodiscard]] bool let_right_wait() noexcept {
     std::uint64_t word = word_.load(std::memory_order_relaxed);
     do {

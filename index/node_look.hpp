@@ -1,4 +1,4 @@
-// What a look at one node finds out, and how far a task's access to a node is.
+// The result of one look at a node, and the stages of a task's access to a node.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace mxkv::index {
 
-/// How far the staged access of a tree task is. Kept in the task's annotations.
+/// The stage of a tree task's access to a node. Kept in the task's annotations.
 enum class stage : std::uint8_t {
   header,  ///< at a node, nothing read yet
   block,   ///< header line read, block known
@@ -16,23 +16,23 @@ enum class stage : std::uint8_t {
   commit,  ///< at the leaf again, all known: only the latch is missing
 };
 
-/// What a look at one node found out. Filled by locate(), relied upon once the version held.
+/// The result of one look at a node. locate() fills it; it counts once the version held.
 struct TraverseScratch {
   enum class kind : std::uint8_t { right, child, block, target, torn, outside };
   kind what;
   NodeMeta meta{0};
-  std::uint64_t next;  ///< right or child: where to
+  std::uint64_t next;  ///< right or child: the node to go to
   std::uint64_t head;  ///< of the key in this node
   unsigned block;
 };
 
-/// And what a search in the target found.
+/// And the result of a search in the target.
 struct LookupScratch : TraverseScratch {
   Found found;
 };
 
 namespace detail {
-/// What a traversal does about a key that was not found, by where it belongs.
+/// A traversal's next move for a key that was not found, by the place where the key belongs.
 template <class NodeT>
 [[gnu::always_inline]] inline TraverseScratch::kind away(route where, const NodeT& node,
                                                          TraverseScratch& scratch) noexcept {

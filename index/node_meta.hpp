@@ -1,4 +1,4 @@
-// The meta word of a node: what the data object's header leaves to the index (bits 20 and up).
+// The meta word of a node: the bits that the data object's header leaves to the index (20 and up).
 //
 //   bit 20     frozen: on its way out of the tree             bits 26-30  level, 0 for leaves
 //   bit 21     the prefix is loose: keys may lack it          bits 32-39  prefix bytes
@@ -33,7 +33,7 @@ class NodeMeta {
   [[nodiscard]] constexpr std::size_t prefix_bytes() const noexcept {
     return static_cast<std::size_t>((word_ >> 32U) & 255U);
   }
-  /// Entries of a block. A torn read may give any number: callers clamp to what a block holds.
+  /// Entries of a block. A torn read may give any number: callers clamp it to a block's slots.
   [[nodiscard]] constexpr unsigned count(unsigned block) const noexcept {
     return static_cast<unsigned>((word_ >> (40U + 4U * block)) & 15U);
   }
@@ -43,7 +43,7 @@ class NodeMeta {
     return static_cast<unsigned>((pairs + (pairs >> 8U) + (pairs >> 16U)) & 0xFFU);
   }
 
-  /// Whether nobody may change the node but the task that unlinks it (unlink_task.hpp).
+  /// Whether only the task that unlinks the node may change it (unlink_task.hpp).
   [[nodiscard]] constexpr bool frozen() const noexcept { return ((word_ >> 20U) & 1U) != 0; }
   [[nodiscard]] constexpr NodeMeta with_frozen(bool frozen) const noexcept {
     return set(20U, 1U, frozen ? 1U : 0U);
@@ -75,7 +75,7 @@ class NodeMeta {
     MXKV_DCHECK(bytes < 256, "a prefix is no longer than a key");
     return set(32U, 255U, bytes);
   }
-  /// Of all blocks, four bits each.
+  /// `counts`: the entries of all blocks, four bits each.
   [[nodiscard]] constexpr NodeMeta with_counts(std::uint64_t counts) const noexcept {
     return set(40U, (std::uint64_t{1} << 24U) - 1, counts);
   }

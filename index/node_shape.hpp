@@ -1,4 +1,4 @@
-// What describes a node from outside: its shape, a place in it, and its entries copied out.
+// Types that describe a node from outside: its shape, a place in it, and its entries copied out.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct Entries {
   std::array<std::uint64_t, kMax> separators;  ///< inner nodes of byte keys only
   unsigned count = 0;
 
-  /// The key from which on an inner node's child has keys; not of its first one. A separator may be followed once the
-  /// node's version held.
+  /// The least key that an inner node's child may hold; not for the first child. A separator may be read once
+  /// the node's version held.
   template <class Traits>
   [[nodiscard]] auto bound(unsigned child) const noexcept {
     if constexpr (Traits::kExact) {

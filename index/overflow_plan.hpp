@@ -1,18 +1,19 @@
-// How a full leaf spares a split: its entries and those of its right neighbour are divided anew between the two, or,
-// where both are full, among three. So leaves fill to four fifths rather than to two thirds. [Comer, "The Ubiquitous
-// B-Tree", B*-trees]
+// How a full leaf avoids a split: its entries and its right neighbour's are divided anew between the two, or,
+// where both are full, among three. So leaves fill to four fifths rather than to two thirds. [Comer, "The
+// Ubiquitous B-Tree", B*-trees]
 //
 //   parent    a   d         a   b                 a   b   c
 //   leaves   [a,d)[d,e)    [a,b)[b,e)       or   [a,b)[b,c)[c,e)
 //
-// Entries go to the right only, so low fences only go down: who comes to a leaf for a key that has left it follows
-// the right link, as after a split. The parent, the leaf and its neighbour are latched at once, so that no other
-// task meets a state in between: a leaf's separator in its parent is its low fence always, and a first child, whose
-// low fence is its parent's, is nobody's right neighbour here. The latches are tries from the versions that were
-// read. What is to be stored is made before: under the latches there are stores alone.
+// Entries go to the right only, so low fences only go down. A task that comes to a leaf for a key that has
+// left it follows the right link, as after a split. The parent, the leaf and its neighbour are latched at
+// once, so that no other task meets a state in between. So a leaf's separator in its parent always is its low
+// fence. A first child, whose low fence is its parent's, is never the right neighbour here. The latches are
+// tries from the versions that were read. All values are computed before latching. Under the latches there
+// are only stores.
 //
-// The leaf that overflows is latched by its task; its parent is the node that the task came from, if it still is. In
-// trees whose nodes have other primitives than the optimistic latch, leaves split.
+// The leaf that overflows is latched by its task. Its parent is the node that the task came from, if that
+// still is the parent. In trees whose nodes have other primitives than the optimistic latch, leaves split.
 #pragma once
 
 #include "index/insert_plan.hpp"
@@ -31,7 +32,7 @@ struct RunEntries {
   unsigned count = 0;
 };
 
-/// What became of the attempt to plan.
+/// The result of planning.
 enum class overflow : std::uint8_t {
   ready,
   torn,        ///< something changed meanwhile: read again
@@ -44,7 +45,8 @@ class OverflowPlan {
   using NodeT = Node<typename Traits::Shape>;
   using TreeT = Tree<Traits>;
   using PrefixT = Prefix<Traits>;
-  /// Whether leaves of the tree overflow, and this one's parent, null if it is not known, may be latched for that.
+  /// Whether leaves of the tree overflow, and the leaf's parent, null if it is not known, may be latched for
+  /// that.
   [[nodiscard]] static bool possible(const TreeT& tree, const NodeT* parent) noexcept {
     return parent != nullptr && tree.options().leaves == runtime::primitive::optimistic_latch &&
            tree.options().inner_nodes == runtime::primitive::optimistic_latch;
@@ -99,7 +101,8 @@ class OverflowPlan {
 
   [[nodiscard]] bool ready() const noexcept { return ready_; }
 
-  /// Under the leaf's latch. Where somebody writes to one of the other nodes nothing is done.
+  /// Under the leaf's latch. Does nothing where another task writes to one of the other nodes, or has
+  /// written.
   void apply(NodeT& leaf) noexcept {
     runtime::WriteLatch above = runtime::WriteLatch::upgrade(*parent_, parent_version_);
     if (!above) {
@@ -123,7 +126,7 @@ class OverflowPlan {
       third_->raise_cas_floor(right_->cas_floor());
       third_->store_due(right_->due());
       third_->store_right(right_->right());
-      // What waits right of it does not find its end any more.
+      // A node that waits right of right_ would miss the end of right_'s claim.
       behind_ = right_->life().claimed() ? node_of(right_->right()) : nullptr;
       right_->store_right(TreeT::tag(third_).word());
       in_parent_.insert(*parent_, above_[2], TreeT::tag(third_).word(), fences_[2]);
@@ -149,7 +152,7 @@ class OverflowPlan {
     }
   }
 
-  /// Takes back what was planned and not applied.
+  /// Frees a plan that was not applied.
   void abandon(runtime::Worker& worker) noexcept {
     for (unsigned i = 1; i < leaves_; ++i) {
       Traits::free_fence(worker, std::exchange(fences_[i], 0));
@@ -168,7 +171,7 @@ class OverflowPlan {
     return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
   }
 
-  /// Finds the place of the right neighbour in the parent, right behind the leaf's.
+  /// Finds the place of the right neighbour in the parent. False: it is not right behind the leaf's.
   [[nodiscard]] bool find_neighbours(const NodeT& leaf) noexcept {
     above_meta_ = parent_->meta();
     if (above_meta_.level() != 1 || above_meta_.frozen()) {
@@ -191,8 +194,8 @@ class OverflowPlan {
     return false;
   }
 
-  /// Chooses among how many leaves so many entries are divided, and where. A share is worth it where there is room
-  /// for a few.
+  /// Chooses among how many leaves the entries are divided, and where. The neighbour takes a share only if it
+  /// has room for a few entries.
   [[nodiscard]] bool divide(const TreeT& tree, unsigned mine, unsigned its) noexcept {
     const unsigned most = tree.most_entries(true);
     most_blocks_ = tree.most_blocks(true);
@@ -211,14 +214,14 @@ class OverflowPlan {
   void copy(const NodeT& leaf, NodeMeta meta) noexcept {
     const unsigned blocks = std::min(meta.blocks(), Traits::Shape::blocks(true));
     for (unsigned block = 0; block < blocks; ++block) {
-      // Whole lines: what is behind a block's entries is written over by the next block's.
+      // Whole lines: the next block's entries overwrite the words behind a block's entries.
       line_insert::take(leaf.leaf_line(block, 0), &entries_.heads[entries_.count],
                         &entries_.values[entries_.count]);
       entries_.count += NodeT::clamp_count(meta, block);
     }
   }
 
-  /// The shortest keys that divide. False: out of memory.
+  /// Makes the shortest keys that divide the leaves. False: out of memory.
   [[nodiscard]] bool make_bounds(runtime::Worker& worker) noexcept {
     MXKV_ASSERT(entries_.count == cuts_[leaves_], "what was counted is what was copied");
     for (unsigned i = 1; i < leaves_; ++i) {
@@ -235,7 +238,8 @@ class OverflowPlan {
     return true;
   }
 
-  /// Whether the parent takes the bounds without being split, or, for those that are there, laid out anew.
+  /// Whether the parent takes the new bounds without a split, and replaces the old bound without a new
+  /// layout.
   [[nodiscard]] bool fits_parent(TreeT& tree) noexcept {
     for (unsigned i = 1; i < leaves_; ++i) {
       const Key key = Traits::fence_key(fences_[i]);
@@ -258,8 +262,9 @@ class OverflowPlan {
     return third_ != nullptr;
   }
 
-  /// Heads follow the leaves' prefixes. Whole keys are read where those would get much longer or tell entries apart
-  /// whose heads are the same: else all get the shorter prefix of the two, and what that adds to a head is known.
+  /// Chooses prefixes and computes the heads after them. Reads whole keys where a prefix would get much
+  /// longer, or would tell entries apart whose heads are the same. Else all leaves get the shorter prefix of
+  /// the two, and the bytes that this adds to a head are known.
   void choose_prefixes([[maybe_unused]] NodeMeta mine, [[maybe_unused]] NodeMeta its) noexcept {
     if constexpr (!Traits::kExact) {
       const std::size_t least = std::min(mine.prefix_bytes(), its.prefix_bytes());
@@ -290,7 +295,8 @@ class OverflowPlan {
     }
   }
 
-  /// Heads of entries whose prefix gets `bytes` shorter, at most kShifted; these are the first ones of `sample`.
+  /// Computes heads of entries whose prefix gets `bytes` shorter, at most kShifted: `sample` begins with
+  /// these bytes.
   void shorten(unsigned first, unsigned last, std::size_t bytes, std::uint64_t sample) noexcept {
     if (bytes > 0) {
       MXKV_PATH(overflow_shorter_prefix);
@@ -302,7 +308,7 @@ class OverflowPlan {
     }
   }
 
-  /// Stores what is the leaf's, but for its low fence.
+  /// Stores a leaf's entries, prefix and high fence; not its low fence.
   void lay_out(NodeT& leaf, unsigned i, bool infinite) noexcept {
     const std::uint64_t high = fences_[i + 1];
     leaf.store_meta(leaf.meta().with_high_infinite(infinite));
@@ -320,12 +326,12 @@ class OverflowPlan {
 
   NodeT* parent_ = nullptr;
   NodeT* right_ = nullptr;
-  NodeT* third_ = nullptr;  ///< that is made
+  NodeT* third_ = nullptr;  ///< the new leaf, of three
   NodeT* behind_ =
       nullptr;  ///< right of the third, if it may wait for the end of right_'s claim (node_life.hpp)
   std::uint64_t parent_version_ = 0;
   std::uint64_t right_version_ = 0;
-  std::uint64_t replaced_ = 0;  ///< the bound between the two
+  std::uint64_t replaced_ = 0;  ///< the old bound between the two leaves
   Position at_;                 ///< of right_ in the parent
   NodeMeta above_meta_{0};
   unsigned leaves_ = 0;
@@ -334,7 +340,7 @@ class OverflowPlan {
   bool ready_ = false;
   bool done_ = false;
   std::array<unsigned, 4> cuts_;         ///< where the entries of each leaf begin
-  std::array<std::uint64_t, 4> fences_;  ///< of each leaf the low one; the last one's high one, 0 if infinite
+  std::array<std::uint64_t, 4> fences_;  ///< each leaf's low one, then the last high one, 0 if infinite
   std::array<std::uint64_t, 3> above_;   ///< their heads in the parent
   std::array<PrefixT, 3> prefixes_;
   InsertPlan<Traits> in_parent_;

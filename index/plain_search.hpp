@@ -1,12 +1,13 @@
-// Searches inside one node for the fast path, by plain cases alone: neither strict nor careful, below the high fence,
-// and heads decide. Search (search.hpp) has an answer in all others.
+// Searches inside one node for the fast path, in plain cases only: neither strict nor careful, below the high
+// fence, and heads decide. Search (search.hpp) has an answer in all others.
 //
-// What is at most the key's head is below its *limit*, the least rank above the head's. So each line is looked at
-// once: of the bounds that are below the limit follows the block, of its heads that are the last of them, and
-// whether that one ties. No rank is above that of the greatest head, and its limit is the least rank: nothing is
-// below it, so that it is told apart where nothing is.
+// A key's *limit* is its head's rank plus one, so `head <= key` is `rank < limit`. Counting the bounds below
+// the limit gives the block; counting the block's heads below it gives the slot, and the last of these tells
+// whether the key's head ties. Each cache line is compared once. The greatest head has no rank above it, so
+// its limit is the least rank. No rank is below that: a search that finds none below leaves the case to
+// Search.
 //
-// Thread-safety: under an optimistic read. All that is found counts once the version held; pointers of the node are
+// Thread-safety: under an optimistic read. All results count once the version held; pointers of the node are
 // not followed before.
 #pragma once
 
@@ -74,7 +75,7 @@ struct PlainSearch {
                                                           Rank limit) noexcept {
     return Compare::count_below(line, limit);
   }
-  /// Whether the last of so many has the key's head.
+  /// Whether the last of `count` heads is the key's.
   [[nodiscard, gnu::always_inline]] static bool ties(const runtime::RelaxedWord* line, unsigned count,
                                                      Rank limit) noexcept {
     return count != 0 && line[count - 1].load() == static_cast<std::uint64_t>(limit) - 1;

@@ -1,11 +1,11 @@
-// What the keys of a byte-key node begin with, and their heads after it.
+// The prefix that the keys of a byte-key node share, and the keys' heads after it.
 //
-// Between two finite fences all keys begin with what both fences do. A node at an edge of its level has a
-// fence that is infinite, so nothing is certain there; it has a *loose* prefix instead: what its entries and
-// its finite fence begin with. Without one, keys that all begin with the same eight bytes would have equal
-// heads in the root. A key that lacks a loose prefix gets the least head if it is below all that have it, the
-// greatest if above: where that ties, whole keys are compared as always. When such a key becomes an entry,
-// the node is laid out anew (insert_plan.hpp).
+// Between two finite fences all keys begin with the bytes that both fences share. A node at an edge of its
+// level has a fence that is infinite, so nothing is certain there; it has a *loose* prefix instead, which its
+// entries and its finite fence share. Without one, keys that all begin with the same eight bytes would have
+// equal heads in the root. A key that lacks a loose prefix gets the least head if it is below all keys that
+// have it, the greatest if above: where that ties, whole keys are compared as always. When such a key becomes
+// an entry, the node is laid out anew (insert_plan.hpp).
 //
 // Thread-safety: head() and shares() under an optimistic read, the others as the node's writers.
 #pragma once
@@ -49,7 +49,7 @@ struct Prefix {
     return true;
   }
 
-  /// The same of a prefix of so many bytes that is in the node; of one that may be torn, anything.
+  /// shares(), for a prefix of `bytes` bytes that is in the node. For a torn one it may return anything.
   [[nodiscard, gnu::always_inline]] static bool begins(const NodeT& node, std::size_t bytes,
                                                        Key key) noexcept {
     if (bytes <= 8 && key.size() >= 8) [[likely]] {
@@ -88,7 +88,7 @@ struct Prefix {
     return prefix;
   }
 
-  /// Stores it in the node's header. The heads of entries and of the high fence are the caller's to follow.
+  /// Stores the prefix in the node's header. The caller adjusts the heads of entries and of the high fence.
   void store(NodeT& node) const noexcept {
     MXKV_ASSERT(!loose || (bytes > 0 && bytes <= NodeT::kPrefixInlineBytes), "a loose prefix is in the node");
     MXKV_ASSERT(bytes <= kMaxKeyBytes, "a prefix is no longer than a key");
@@ -111,7 +111,7 @@ struct Prefix {
     }
   }
 
-  /// Whether the node must be laid out anew to take in `key`, or had better be: at an edge, the key lacks the
+  /// Whether the node must be, or had better be, laid out anew to take in `key`: at an edge, the key lacks the
   /// loose prefix, or a longer one would tell entries apart whose heads are all the same.
   static bool outgrown(const NodeT& node, NodeMeta meta, Key key) noexcept {
     if constexpr (!Traits::kExact) {
@@ -133,8 +133,8 @@ struct Prefix {
     return leaf ? Traits::Record::key(entries.values[i]) : Traits::fence_key(entries.separators[i]);
   }
 
-  /// Where `key` lies from the keys that begin with the node's prefix, of at most kPrefixInlineBytes; 0:
-  /// among them.
+  /// The place of `key` relative to the keys that begin with the node's prefix, of at most
+  /// kPrefixInlineBytes; 0: among them.
   static std::strong_ordering compare(const NodeT& node, NodeMeta meta, Key key) noexcept {
     const std::size_t bytes = std::min(meta.prefix_bytes(), NodeT::kPrefixInlineBytes);
     for (std::size_t i = 0; i < bytes; i += 8) {
@@ -153,7 +153,7 @@ struct Prefix {
     return compare(node, node.meta(), key);
   }
 
-  /// Whether all entries have the same head; the first of an inner node has no say.
+  /// Whether all entries have the same head; the first entry of an inner node does not count.
   static bool all_tie(const NodeT& node, NodeMeta meta) noexcept {
     const bool leaf = meta.level() == 0;
     Entries entries;

@@ -1,12 +1,12 @@
-// Random walks from the root to leaves of a range: how much there is in it, without seeing all of it.
+// Estimates how much a range holds by random walks from the root to its leaves, without seeing all of it.
 //
 // At each inner node a walk takes one of the children that may hold keys of the range, each with the same
-// chance; what it finds in the leaf counts for as many as there were to choose from on the way (Knuth's
-// estimate). The mean over walks is right on average whatever the fill of the nodes; how far they differ
+// chance. The leaf's contents count for as many leaves as there were choices on the way, multiplied (Knuth's
+// estimate). The mean over walks is right on average whatever the fill of the nodes; how far the walks differ
 // tells how good it is. A walk that never had a choice has seen the whole range.
 //
-// Walks go by child pointers alone: what a split put to the right of a node whose parent does not know it yet
-// is not seen, and a node that was unlinked meanwhile counts as empty.
+// Walks go by child pointers alone. They do not see entries that a split moved to a node whose parent does
+// not know it yet, and a node that was unlinked meanwhile counts as empty.
 //
 // Derived (CRTP) gives
 //   Key key() const                      where the range begins
@@ -41,7 +41,7 @@ class SampleTask : public TraverseTask<Derived, Traits, SampleScratch> {
     this->set_own_mark(true);  // whatever the node, it is not searched for key()
   }
 
-  /// Every node is one to look at.
+  /// Every node is a target.
   [[nodiscard]] unsigned target_level() const noexcept { return ~0U; }
 
   TraverseScratch::kind inspect_target(const NodeT& node, const runtime::OptimisticRead& /*read*/,

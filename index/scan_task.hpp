@@ -1,13 +1,13 @@
 // Range scan, leaf to leaf, forward or backward.
 //
-// A leaf is read as one: its entries are copied out under one validated version, then visited. Forward the
-// task goes on by the right link, with the next leaf and the records ahead on their way, those of the next
-// leaf included; backward it descends again for the greatest keys below the leaf's low fence. Every
+// A leaf is read as one: its entries are copied out under one validated version, then visited. Forward, the
+// task goes on by the right link; the next leaf and the records ahead, the next leaf's too, are already on
+// their way. Backward, it descends again for the greatest keys below the leaf's low fence. Every
 // kLeavesPerPin leaves it gives up its pin and descends again by key, so that a long scan does not hold back
 // reclamation.
 //
-// Only blocks that may hold wanted entries are copied, as far as Derived tells how many it wants. Where it
-// wants more in the end, the task descends again for what is behind the last entry.
+// Only blocks that may hold wanted entries are copied, if Derived says how many entries it wants. If it wants
+// more in the end, the task descends again for the entries behind the last copied one.
 //
 // Each leaf is one moment; the whole scan is not. Keys come in strict order, each at most once.
 //
@@ -19,7 +19,7 @@
 //     counts where it is the key.
 //   unsigned take_run(const LeafEntries&, unsigned from, unsigned to, unsigned ask_to)     may be given by
 //     that object: takes entries from `from` on, up from the least, and returns the first that it leaves to
-//     visit(), at most `to`. Entries before `ask_to` exist to be asked for.
+//     visit(), at most `to`. Entries before `ask_to` may only be prefetched.
 //   bool takes_whole(const LeafEntries&, unsigned first, unsigned last, Worker&)     may be given:
 //     true if it took these entries of a leaf at once, without visit()
 //   std::uint64_t wanted() const       may be given: how many more entries it takes, as a rule
@@ -35,7 +35,7 @@ namespace mxkv::index {
 
 struct ScanScratch : TraverseScratch {
   LeafEntries entries;
-  bool cut;  ///< the leaf has entries behind those
+  bool cut;  ///< the leaf has entries behind the copied ones
   std::uint64_t right;
   std::uint64_t low;
   std::uint64_t high;
@@ -93,7 +93,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
  private:
   [[nodiscard]] bool follows_link() const noexcept { return this->own_mark(); }
 
-  /// Entries that Derived wants, as far as it tells.
+  /// How many entries Derived wants, as far as it tells.
   [[nodiscard]] std::uint64_t most_wanted() const noexcept {
     if constexpr (requires { this->self().wanted(); }) {
       return std::max<std::uint64_t>(this->self().wanted(), 1);
@@ -102,7 +102,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
   }
 
-  /// What a scan upward needs of a leaf.
+  /// Copies the blocks that a scan upward needs.
   void copy_upward(const NodeT& node, unsigned blocks, Scratch& scratch) const noexcept {
     const NodeMeta meta = scratch.meta;
     unsigned block = 0;
@@ -133,7 +133,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
   }
 
-  /// What takes the entries of one leaf.
+  /// The object that visits the entries of one leaf.
   auto visitor(runtime::Worker& worker) noexcept {
     if constexpr (requires { this->self().leaf_visitor(worker); }) {
       return this->self().leaf_visitor(worker);
@@ -156,8 +156,8 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
   }
 
-  /// Visits the entries [from, to) upward, while others that come kRecordsAhead behind them, before `ask_to`,
-  /// are asked for; false: Derived has enough.
+  /// Visits the entries [from, to) upward, and prefetches the records of entries kRecordsAhead behind them,
+  /// before `ask_to`. False: Derived has enough.
   template <class Visitor>
   [[gnu::always_inline]] static bool visit_part(Visitor& leaf, const LeafEntries& entries, unsigned from,
                                                 unsigned to, unsigned ask_to) {
@@ -221,15 +221,15 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     return true;
   }
 
-  /// Asks for the lines of the next leaf that hold so many entries, if its blocks are half full.
+  /// Prefetches the lines of the next leaf that hold `wanted` entries, if its blocks are half full.
   static void prefetch_next(std::uint64_t right, std::uint64_t wanted) noexcept {
     constexpr unsigned kBlocks = Traits::Shape::blocks(true);
     const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(kBlocks, wanted / 4 + 1));
     runtime::prefetch_lines(runtime::TaggedPointer{right}.first_line(), NodeT::first_line_of(blocks, true));
   }
 
-  /// The first entry that is not before the end of the leaf before, whose upper entries may have come here after
-  /// they were visited there (overflow_plan.hpp).
+  /// The first entry at or above the high fence of the leaf before. Upper entries of that leaf may have come
+  /// here after they were visited there (overflow_plan.hpp).
   [[nodiscard]] unsigned first_behind_link(const Scratch& scratch) const noexcept {
     const LeafEntries& entries = scratch.entries;
     unsigned first = 0;
@@ -241,7 +241,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
     return first;
   }
-  /// Where what comes next begins: at the leaf's high fence, unless all of it was visited in leaves before.
+  /// Where the scan goes on: at the leaf's high fence, or at from_ if the leaves before reached further.
   [[nodiscard]] std::uint64_t end_of(const Scratch& scratch) const noexcept {
     const bool before =
         follows_link() && scratch.low != from_ && Traits::order(Traits::fence_key(scratch.high), from_) < 0;
@@ -255,7 +255,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     }
   }
 
-  /// The first entry that is not before key(), or at it if that was visited.
+  /// The first entry that is not before key(), and not at it if key() was visited.
   [[nodiscard]] unsigned first_wanted(const Scratch& scratch) noexcept {
     const LeafEntries& entries = scratch.entries;
     const bool behind = std::exchange(behind_key_, false);

@@ -4,7 +4,7 @@
 // a head that ties with a fence, a separator or several keys proves nothing; then whole records are compared.
 // A record is dereferenced only after the node's version was validated again.
 //
-// Each question has an answer here in all cases. The fast path has searches of its own for plain ones
+// Each function here has an answer in all cases. The fast path has searches of its own for plain cases
 // (plain_search.hpp).
 #pragma once
 
@@ -23,7 +23,7 @@ enum class route : std::uint8_t {
   outside,  ///< byte keys: a head misled the way to here; start over with full comparisons
 };
 
-/// What became of a search for a key among a node's entries.
+/// The result of a search for a key among a node's entries.
 enum class hit : std::uint8_t {
   missing,
   candidate,  ///< byte keys: the only entry with this head; its record decides
@@ -94,7 +94,7 @@ struct Search {
     unsigned below = 0;
     bool tie = false;
     if constexpr (kExact) {
-      // Unused slots hold the greatest head: only for that one the count matters.
+      // Unused slots hold the greatest head: the count matters only for that head.
       below = strict              ? node.count_below(false, block, rank)
               : head == kGreatest ? NodeT::clamp_count(meta, block)
                                   : node.count_up_to(false, block, rank);
@@ -183,7 +183,7 @@ struct Search {
     return ties;
   }
 
-  /// Entries whose head ties, in order, and the last one below them.
+  /// Entries whose head is the key's, in order, and the last entry below them.
   struct Ties {
     std::array<std::uint64_t, Entries::kMax> records;
     std::array<Position, Entries::kMax> at;

@@ -1,9 +1,10 @@
 // Separator records: the immutable byte strings behind fences and inner separators of byte-key nodes.
 //
-// Each is the bound between two neighbouring leaves, cut to the shortest string that divides: the low fence of the
-// right one, the high fence of the left one, its separator in the parent, and fence or separator of whatever further
-// up begins with that leaf. It belongs to the leaf whose low fence it is, goes with that leaf, and is retired by
-// epoch. The minimum (no record) is the word 0.
+// Each is the bound between two neighbouring leaves, cut to the shortest string that divides. It is the low
+// fence of the right leaf, the high fence of the left leaf, the right leaf's separator in the parent, and
+// fence or separator of nodes further up that begin with that leaf. It belongs to the leaf whose low fence it
+// is. It is retired by epoch when that leaf goes, or gets another low fence. The minimum (no record) is the
+// word 0.
 #pragma once
 
 #include <cstdint>

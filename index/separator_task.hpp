@@ -5,8 +5,8 @@
 // the parent in turn. Until it has run, searches reach the new node by the right link. It shares the pin of
 // the task that split; the new node cannot go away while its separator is pending.
 //
-// A node that lost its entries before its parent knew it could not be unlinked then; so who tells the parent
-// looks at it once more.
+// A node that lost its entries before its parent knew it could not be unlinked then; so the task that posts
+// its separator looks at it once more.
 //
 // GrowRootTask replaces a root that has no parent. It runs in the tree's pool, so two never run at once, and
 // looks again whether the root still is the node's level: if not, the separator goes the ordinary way.
@@ -130,7 +130,7 @@ class SeparatorTask final : public TraverseTask<SeparatorTask<Traits>, Traits, S
     if (plan == planned::torn) {
       otherwise = this->conflict(worker);
     } else if (plan == planned::out_of_memory) {
-      // The tree stays correct without it: searches take the right link, and who does tries again.
+      // The tree stays correct without it: searches take the right link, and a task that does tries again.
       MXKV_PATH(separator_lost);
       right_->life().mark_separator_lost();
       otherwise = runtime::step::done;
@@ -229,8 +229,8 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
 
 namespace detail {
 
-/// Spawns the task that makes `right` known to its parent level. It shares the pin of who met or made the
-/// node: if the tree was cleared meanwhile, a pin of today would not keep the old tree's nodes.
+/// Spawns the task that makes `right` known to its parent level. It shares the pin of `holder`, which met or
+/// made the node: if the tree was cleared meanwhile, a new pin would not keep the old tree's nodes.
 template <class Traits>
 void post_separator(Tree<Traits>& tree, std::uint64_t separator, Node<typename Traits::Shape>& right,
                     unsigned parent_level, const runtime::MxTask& holder, runtime::Worker& worker) {

@@ -1,4 +1,4 @@
-// Tasks that read from the root down and start together: what all of them have in common is found once.
+// Starts tasks together that read from the root down: their common annotations are made once.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// Takes a tree apart whose root was replaced, node by node, in deferred tasks of one request [LAS 4]: whoever
-// has time does its part, and what clients wait for goes first.
+// Takes a tree apart whose root was replaced, node by node, in deferred tasks of one request [LAS 4]: workers
+// run them when they have time, and work that clients wait for goes first.
 //
 // It starts when the root's epoch has passed: no reader, writer or separator task can be in that tree. One
 // task frees the inner nodes, level by level from above the leaves up, by the right links. For each node just
-// above the leaves it spawns one that frees the leaves from that node's first one to the first one of the
-// next.
+// above the leaves it spawns a task that frees the leaves from that node's first child up to the next node's
+// first child.
 #pragma once
 
 #include <array>
@@ -137,7 +137,7 @@ class TeardownTask final : public runtime::MxTask {
     annotate_lines(runtime::TaggedPointer::unsynchronized(node), 0, node != nullptr ? NodeT::kLines : 0);
   }
 
-  /// For those from leaves_ on that lie before `end`.
+  /// Spawns a task for the leaves from leaves_ on that lie before `end`.
   void spawn_leaves(runtime::Worker& worker, NodeT* end) {
     if (at_once_) {
       while (leaves_ != end) {

@@ -1,13 +1,13 @@
-// What differs between the two kinds of tree: 64-bit keys that sit in the node, and byte keys whose heads do.
+// The differences between the two kinds of tree: 64-bit keys that sit in the node, and byte keys whose heads do.
 //
 // A traits type gives
 //   Key                     how a key is passed around
 //   kExact                  equal heads prove equal keys
 //   Shape                   the node's shape
-//   head(key, prefix)       what is compared inside the node
+//   head(key, prefix)       the word that is compared inside the node
 //   order(key, fence word)  three-way order of a key and a fence or separator
 //   fence operations        make, copy and free the word that stands for a key in a fence
-//   record operations       (byte keys) key and release of what a leaf's value word refers to
+//   record operations       (byte keys) key and release of the record that a leaf's value word refers to
 #pragma once
 
 #include <compare>
@@ -39,7 +39,7 @@ struct IntegerTraits {
   static void release_record(runtime::Worker& /*worker*/, std::uint64_t /*value*/) noexcept {}
 };
 
-/// Byte keys. `Record` tells about what a leaf's value word refers to:
+/// Byte keys. `Record` describes the record that a leaf's value word refers to:
 ///   static KeyView key(std::uint64_t value);  static void release(runtime::Worker&, std::uint64_t value);
 ///   static unsigned lines(std::uint64_t value);  const void* address(std::uint64_t value);
 template <class RecordT, class NodeShapeT = NodeShape<6, 4, 8, true>>

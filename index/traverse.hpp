@@ -1,15 +1,15 @@
 // Traversal: a tree task with its fast path.
 //
-// run_fast() looks by plain cases (plain_search.hpp) at nodes that nobody writes; at all else guarded execution goes
-// on from where it came. A turn takes a task up to lines that it has to wait for, and its stage tells the next turn
-// where it is:
+// run_fast() searches nodes that no task writes, in plain cases (plain_search.hpp); in all other cases
+// guarded execution goes on from the task's place. A turn takes a task up to lines that it has to wait for,
+// and its stage tells the next turn where it is:
 //   kRoot        the root and all near nodes below it, in one turn: so a search begins at once
 //   kNear        an inner node that fits the second-level cache: one hop
 //   kFar         an inner node of two hops, one for the header line, one for the block that it names
 //   kLeaf        the same at the leaf, for tasks that look for one entry there (leaf_entry_task.hpp)
-// A header hop validates nothing: what it found is used in the same node's block hop, at the same version.
+// A header hop validates nothing: the same node's block hop uses its result, at the same version.
 //
-// Derived (CRTP) gives what TreeTask asks for, and, if it looks for one entry,
+// Derived (CRTP) gives the functions that TreeTask asks for, and, if it looks for one entry,
 //   went at_leaf_header<W>(step& next), at_leaf_block<W>(Worker&, step& next)
 // and, to write, went fast_commit(Worker&, step& next), which ends what resume_item() began.
 #pragma once
@@ -29,8 +29,8 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   using typename Base::NodeT;
   using typename Base::TreeT;
 
-  /// How the tasks of a loop take it: by which instructions lines are compared, and whether a task asks for its
-  /// next lines itself.
+  /// How a loop runs its tasks: by which instructions it compares lines, and whether a task asks for its next
+  /// lines itself.
   template <class CompareT, bool kAsksT>
   struct Way {
     using Compare = CompareT;
@@ -45,7 +45,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     return line_compare::in_best_way([&](auto compare) { return f(Way<decltype(compare), true>{}); });
   }
 
-  /// False: at something that plain cases do not cover, where guarded execution goes on.
+  /// False: plain cases do not cover this, and guarded execution goes on.
   [[nodiscard, gnu::noinline]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
     return run_fast<Way<line_compare::AsFound, false>>(worker, next) != runtime::went::astray;
   }
@@ -101,7 +101,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   }
 
  private:
-  /// Whether it is at the root, nothing read yet, and nothing special about it.
+  /// Whether the task is at the root, has read nothing yet, and has no special marks.
   [[nodiscard]] bool begins() const noexcept { return this->free_at() == way_at(stage::header, Base::kRoot); }
 
   template <class W>
@@ -170,7 +170,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
                               : went::astray;
   }
 
-  /// At one that is two hops.
+  /// At an inner node that is two hops.
   template <class W>
   [[nodiscard, gnu::always_inline]] went at_far_header(runtime::step& next) {
     const runtime::TaggedPointer at = this->object();
@@ -222,7 +222,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     }
   }
 
-  /// Enters a child of the node at `at` that is not near; an inner one as `inner` says.
+  /// Enters a child of the node at `at` that is not near; `inner` is the stage bit of an inner child.
   template <class W>
   [[nodiscard, gnu::always_inline]] went enter_child(runtime::TaggedPointer at, runtime::TaggedPointer below,
                                                      std::uint8_t inner, runtime::step& next) noexcept {
@@ -275,7 +275,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     return how;
   }
 
-  /// Where guarded execution has brought it, or at a leaf's latch.
+  /// A turn where guarded execution has brought the task, or at a leaf's latch.
   template <class W>
   [[nodiscard, gnu::noinline]] went rarer_turn(std::uint32_t at, runtime::Worker& worker,
                                                runtime::step& next) {

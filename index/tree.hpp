@@ -1,7 +1,7 @@
 // The Blink-tree object: its root, its options and the life of its nodes.
 //
-// The tree is a data object itself, serialized by scheduling: what replaces the root (growth, clear) runs as
-// a task in its pool, one after the other. Readers load the root word without synchronising: a root that was
+// The tree is a data object itself, serialized by scheduling: tasks that replace the root (growth, clear) run
+// in its pool, one after the other. Readers load the root word without synchronising: a root that was
 // replaced is still a node of the tree, from which a search moves right or finds its way down.
 // [Mx 5.1]
 #pragma once
@@ -20,9 +20,8 @@
 
 namespace mxkv::index {
 
-/// Nodes that hold less than their shape lets them, so that few keys make deep trees: for tests. Asked where
-/// an entry does not take the fast path; by that one a leaf may fill its blocks, which are as few as it
-/// needs.
+/// Lower limits than the shape's, so that few keys make deep trees: for tests. Only guarded execution checks
+/// them. On the fast path a leaf may fill its blocks, but it has only as many blocks as its limit needs.
 struct NodeLimits {
   unsigned leaf = ~0U;   ///< entries, at least 2
   unsigned inner = ~0U;  ///< at least 4: each half of a split has two children
@@ -33,20 +32,20 @@ struct NodeLimits {
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
-  bool interleave = false;  ///< inner nodes are on all NUMA nodes in turn, not on that of whoever makes them
+  bool interleave = false;  ///< inner nodes go to all NUMA nodes in turn, not to their makers'
   NodeLimits limits{};
-  /// Whether leaves, which begin as optimistic latches, change their primitive as many or few write to them
-  /// (adaptation.hpp).
+  /// Whether leaves, which begin as optimistic latches, change their primitive as many or few workers write
+  /// to them (adaptation.hpp).
   bool leaves_adapt = false;
 };
 
-/// What became of nodes that deletes left with nothing, or little, in them. Relaxed; any worker counts.
+/// Counts of the unlinks of nodes that deletes left empty, or with one child. Relaxed; any worker counts.
 struct UnlinkCounters {
-  std::atomic<std::uint64_t> leaves{0};    ///< empty ones that were unlinked
-  std::atomic<std::uint64_t> branches{0};  ///< whose one child went to the left neighbour
-  std::atomic<std::uint64_t> undone{0};  ///< branches that stayed, since that neighbour had no room after all
-  std::atomic<std::uint64_t> waits{0};   ///< tasks that met a node on its way out and looked again later
-  std::atomic<std::uint64_t> handed_on{0};  ///< unlinks that go on at the end of the left neighbour's
+  std::atomic<std::uint64_t> leaves{0};     ///< empty leaves that were unlinked
+  std::atomic<std::uint64_t> branches{0};   ///< inner nodes whose one child went left
+  std::atomic<std::uint64_t> undone{0};     ///< inner nodes that stayed: the left neighbour had no room
+  std::atomic<std::uint64_t> waits{0};      ///< times that a task met a frozen node and looked again later
+  std::atomic<std::uint64_t> handed_on{0};  ///< unlinks that the left neighbour's task continues
 
   static void count(std::atomic<std::uint64_t>& counter) noexcept {
     counter.fetch_add(1, std::memory_order_relaxed);
@@ -54,7 +53,7 @@ struct UnlinkCounters {
 };
 
 namespace detail {
-/// Starts to take a tree apart that nobody can reach any more.
+/// Starts to take apart a tree that no task can reach any more.
 template <class Traits>
 void tear_down(runtime::Worker& worker, void* root);
 }  // namespace detail
@@ -107,12 +106,12 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     return static_cast<const NodeT*>(root().object())->meta().level();
   }
 
-  /// Nodes of this level and above are run through; those below are many, each a prefetch and a hop of its
-  /// own, and so are leaves that are not right below the root. Any thread; a hint.
+  /// A task runs through nodes of this level and above at once. Nodes below are many: each is a prefetch and
+  /// a hop of its own, and so is a leaf that is not right below the root. Any thread; a hint.
   [[nodiscard]] unsigned near_level() const noexcept { return near_level_.load(std::memory_order_relaxed); }
 
   /// Nodes below this level get two hops each, one for the header line and one for the block that it names.
-  /// Those from here up to near_level() sit in the second-level cache, and get one. Any thread; a hint.
+  /// Nodes from here up to near_level() sit in the second-level cache, and get one. Any thread; a hint.
   [[nodiscard]] static unsigned staged_below(unsigned near_level) noexcept {
     return near_level > 1 ? near_level - 1 : near_level;
   }
@@ -139,8 +138,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     root_.store(tag(root).word(), std::memory_order_release);  // pairs with root()
   }
 
-  /// Replaces the root of an empty tree by that of one that was built beside it. Start-up only: before the
-  /// runtime starts.
+  /// Replaces the root of an empty tree by the root of a tree that was built beside it. Start-up only: before
+  /// the runtime starts.
   void adopt_root(const NodeT* root, runtime::Worker& worker) noexcept {
     auto* const empty = static_cast<NodeT*>(this->root().object());
     MXKV_ASSERT(empty->leaf() && empty->meta().total() == 0, "only an empty tree is replaced at start-up");
@@ -148,7 +147,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     worker.nodes().release(empty);
   }
 
-  /// How all refer to a node: marked with its level, where that is below the greatest mark.
+  /// A reference to a node, as all tasks and nodes keep it: marked with its level, at most kGreatestMark.
   [[nodiscard]] static runtime::TaggedPointer tag(const NodeT* node) noexcept {
     return runtime::TaggedPointer{node, mark_of_level(node->meta().level())};
   }
@@ -173,7 +172,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   [[nodiscard]] runtime::PoolId pool_for_hot_leaf(runtime::Worker& worker) const noexcept {
     return runtime_.pool_for_object(worker.id(), worker.random()(), runtime::access_frequency::high);
   }
-  /// A pool for a node of this level. Writers of leaves bring the work, where they are bound.
+  /// A pool for a node of this level. A leaf whose writers are bound to its pool brings the work.
   [[nodiscard]] runtime::PoolId pool_for_node(runtime::Worker& worker, unsigned level) const noexcept {
     const bool busy = level == 0 && is_bound(options_.leaves);
     return runtime_.pool_for_object(
@@ -181,7 +180,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
         busy ? runtime::access_frequency::moderate : runtime::access_frequency::low);
   }
 
-  /// Asks for the lines of the node that allocate_node() would make, where that is known.
+  /// Prefetches the lines of the node that allocate_node() would make, where its place is known.
   static void prefetch_next_node(runtime::Worker& worker) noexcept {
     if (const void* const block = worker.nodes().next_block(sizeof(NodeT))) {
       runtime::prefetch_lines(block, NodeT::kLines);
@@ -209,7 +208,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     }
   }
 
-  /// Retires a root that was replaced; what hangs below it is freed piece by piece when no reader is left.
+  /// Retires a root that was replaced; its tree is freed piece by piece when no reader is left.
   void retire_subtree(runtime::Worker& worker, NodeT* root) {
     worker.retire(root, subtree_kind_, sizeof(NodeT));
   }
@@ -228,11 +227,11 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
     }
   }
 
-  /// What all changes pass. See there for threads.
+  /// The point that all changes pass. commit_point.hpp says on which threads.
   [[nodiscard]] CommitPoint<Key>& commits() noexcept { return commits_; }
   [[nodiscard]] const CommitPoint<Key>& commits() const noexcept { return commits_; }
-  /// A change of one entry, under its leaf's latch, before it can be seen. One in a tree that has been cleared
-  /// meanwhile is seen by nobody: it went with the rest.
+  /// Passes a change of one entry, under its leaf's latch, before a reader can see it. In a tree that has
+  /// been cleared meanwhile no reader will see it, and it does not pass: it went with the rest.
   [[gnu::always_inline]] void passes(NodeT& leaf, const Change& change, Key key, std::uint64_t value,
                                      std::uint64_t old, runtime::Worker& worker) const noexcept {
     keeps_order(leaf, change);
@@ -240,13 +239,13 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
       tells(leaf, change, key, value, old, worker);
     }
   }
-  // Its two steps, for what has the second one apart.
+  // The two steps of passes(), for callers that compile the second one apart.
   static void keeps_order(NodeT& leaf, const Change& change) noexcept {
     if (change.raises_floor()) {
       leaf.raise_cas_floor(change.order);
     }
   }
-  /// Something listens.
+  /// Tells the listener. Only where there is one.
   void tells(const NodeT& leaf, const Change& change, Key key, std::uint64_t value, std::uint64_t old,
              runtime::Worker& worker) const noexcept {
     runtime::light_fence();  // pairs with the heavy one in ClearTask
@@ -281,7 +280,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   std::atomic<std::uint64_t> root_{0};
   std::atomic<unsigned> near_level_{0};
   CommitPoint<Key> commits_;
-  alignas(runtime::kCacheLineBytes) UnlinkCounters unlinks_;  // apart from what every search reads
+  alignas(runtime::kCacheLineBytes) UnlinkCounters unlinks_;  // apart from the words that every search reads
 };
 
 }  // namespace mxkv::index

@@ -1,4 +1,4 @@
-// What all tree tasks share: where they are in the tree, one look at a node, and guarded execution [Mx fig. 6].
+// The common part of all tree tasks: their place in the tree, one look at a node, and guarded execution [Mx fig. 6].
 //
 // A task starts at the root, moves right past high fences, descends, and arrives at the node of its target
 // level that holds its key. Each node is one data object; how many hops it costs depends on how deep it is:
@@ -7,8 +7,8 @@
 // A block hop goes on from the version that the header hop validated; where a writer came in between, both
 // lines are read in one hop.
 //
-// What a look at one node tells stands in locate(): guarded execution inspects by it, and resume_node() goes on; each
-// node is one call. The fast path (traverse.hpp) takes plain cases alone.
+// locate() is one look at a node: guarded execution inspects with it, and resume_node() goes on from the
+// result; each node is one call. The fast path (traverse.hpp) takes plain cases only.
 //
 // Derived (CRTP) gives
 //   Key key() const
@@ -69,7 +69,7 @@ class TreeTask : public runtime::MxTask {
     worker.spawn(this);
   }
 
-  /// Its stage, where it begins at this root.
+  /// The first stage of a task that begins at this root.
   [[nodiscard]] static std::uint8_t first_stage(runtime::TaggedPointer root) noexcept {
     return root.marks() != 0 && detail::reads_optimistically(root.synchronization()) ? kRoot : 0;
   }
@@ -91,7 +91,7 @@ class TreeTask : public runtime::MxTask {
     return resume_node(scratch, worker);
   }
 
-  /// Of a task that was put back: what node it waits at.
+  /// For a task that was put back: describes the node that it waits at.
   std::size_t describe(char* out, std::size_t size) const noexcept {
     if (object().synchronization() == runtime::primitive::none) {
       return 0;
@@ -152,7 +152,7 @@ class TreeTask : public runtime::MxTask {
   [[nodiscard]] bool own_mark() const noexcept { return (annotations().mark & kOwn) != 0; }
   void set_own_mark(bool on) noexcept { set_mark(kOwn, on); }
 
-  /// Step of a task that found a target only as far as the header, or nothing yet.
+  /// Goes on from the result of locate().
   runtime::step resume_node(Scratch& scratch, runtime::Worker& worker) {
     switch (scratch.what) {
       case TraverseScratch::kind::right:
@@ -205,15 +205,15 @@ class TreeTask : public runtime::MxTask {
     return runtime::step::again;
   }
 
-  /// Tells Derived, where it wants to know, from which node the task goes down.
+  /// Tells Derived, if it offers came_from(), from which node the task goes down.
   [[gnu::always_inline]] void leaves_for_child([[maybe_unused]] runtime::TaggedPointer node) noexcept {
     if constexpr (requires { self().came_from(node); }) {
       self().came_from(node);
     }
   }
 
-  /// The node is on its way out. Looks at it again behind other work, so that this gets on; starts over at
-  /// the root once it is dead, or the tree was cleared.
+  /// The node is on its way out. Looks at it again behind other work, so that its unlink gets on. Starts over
+  /// at the root once the node is dead, or the tree was cleared.
   runtime::step wait_for_unlink() noexcept {
     const NodeLife& life = here().life();
     const auto* const root = static_cast<const NodeT*>(tree_->root().object());
@@ -249,7 +249,8 @@ class TreeTask : public runtime::MxTask {
   }
   [[nodiscard]] bool is_staged(unsigned level) const noexcept { return level < tree_->near_level(); }
 
-  /// One look at a node: to which node or block the key goes from here, or what is known of it at the target.
+  /// One look at a node: finds the node or block that leads to the key, or at the target what Derived looks
+  /// for.
   [[gnu::always_inline]] TraverseScratch::kind locate(const NodeT& node, const runtime::OptimisticRead& read,
                                                       Scratch& scratch) const noexcept {
     using kind = TraverseScratch::kind;

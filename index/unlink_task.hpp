@@ -1,7 +1,7 @@
 // Takes a node out of the tree that deletes left thin: an empty leaf, or an inner node with one child.
 //
-//   look     at the left neighbour: while it has a task, this one ends, and that one's end starts another.
-//            Inner nodes: has it room for the child? If not, that is all
+//  look     at the left neighbour: while it has a task, this task ends, and the end of that task starts
+//           another. Inner nodes: if the neighbour has no room for the child, leave
 //   freeze   from here on no other task changes the node. Not the leftmost one of its level, nor one that the
 //            parent does not know yet
 //   drop     the parent forgets the node. A parent's first child stays: leave
@@ -9,12 +9,12 @@
 //   leave    instead: the node is as before. If its separator was dropped, it is posted again
 //
 // Each part latches one node, the one that it changes. A task has the node's claim (node_life.hpp), so there
-// is one task a node. Of a run of nodes that all go, one after the other is frozen, from the left: the end of
-// each task starts the next one, and nothing is asked again and again. What changes a frozen node looks again
-// behind other work. Why that ends, and why readers need not know: README.md.
+// is one task a node. The nodes of a run that all go are frozen one after the other, from the left: the end
+// of each task starts the next one, and no task polls. A task that would change a frozen node looks again
+// behind other work. README.md says why that ends, and why readers need not know.
 //
-// The task shares the pin of who found the node: the tree may be cleared meanwhile, and what was found is in
-// memory until the pin is left. A node of an earlier generation is left to the teardown of its tree.
+// The task shares the pin of the task that found the node. The tree may be cleared meanwhile, and the pin
+// keeps the found nodes in memory. A node of an earlier generation is left to the teardown of its tree.
 #pragma once
 
 #include "index/absorb.hpp"
@@ -155,8 +155,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
  private:
   enum class part : std::uint8_t { look, freeze, drop, absorb, leave };
 
-  /// Whether one part may follow another. look and absorb may be begun anew, after a wait that was not one, and
-  /// leave where the node has changed on the way to it.
+  /// Whether one part may follow another. look and absorb may begin anew after a wait that was taken back,
+  /// and leave where the node has changed on the way to it.
   [[nodiscard]] static bool follows(part before, part next) noexcept {
     switch (before) {
       case part::look:
@@ -187,8 +187,8 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     return runtime::step::again;
   }
 
-  /// Before it was frozen the node took in a share of its left neighbour's entries, and gave some to the right: it
-  /// is not thin, and the key by which it is entered may not be its own any more.
+  /// Before the node was frozen it took in a share of its left neighbour's entries, and gave some to the
+  /// right. It is not thin, and the key by which the task enters it may not be its own any more.
   [[nodiscard]] bool has_overflowed(const Scratch& scratch) const noexcept {
     if (scratch.what == TraverseScratch::kind::right && (part_ == part::freeze || part_ == part::leave)) {
       MXKV_PATH(unlink_of_overflowed);
@@ -197,7 +197,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
     return false;
   }
 
-  // At the left neighbour. Nothing is changed there, whatever comes of it.
+  // At the left neighbour. Nothing is changed there, whatever the result.
   runtime::step look(const Scratch& scratch) {
     MXKV_PATH(unlink_look);
     NodeT& left = this->here();
@@ -297,7 +297,7 @@ class UnlinkTask final : public TraverseTask<UnlinkTask<Traits>, Traits, UnlinkS
       MXKV_PATH(unlink_leaf);
       UnlinkCounters::count(tree.unlinks().leaves);
     } else {
-      // It was a first child, which may not be unlinked, and is not any more.
+      // It was a first child, which may not be unlinked; it is no first child any more.
       NodeT* const child = node_of(node_->value(false, Position{}));
       MXKV_ASSERT(child != nullptr && child->meta().level() + 1U == level_, "a child is one level down");
       unlink_if_thin(tree, *child, *this, worker);
@@ -384,7 +384,7 @@ void resume_unlink(Tree<Traits>& tree, Node<typename Traits::Shape>& node, const
   }
 }
 
-// Two tasks may each do half of what makes a node ready to go: one empties it, the other makes it known to
+// Two tasks may each do half of the work that makes a node ready to go: one empties it, the other makes it known to
 // its parent, or another than the first child, or makes room beside it. The later one has to notice. Both
 // write the node's version word after their half and look at the other's half then, so one of them sees both.
 template <class Traits>

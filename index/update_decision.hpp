@@ -1,5 +1,5 @@
-// What a write of one key decides about its entry, what it finds out on the way, and what the task that writes
-// offers (update_task.hpp).
+// A write's decision about its key's entry, the scratch data of a write, and the functions that a task that
+// writes offers (update_task.hpp).
 #pragma once
 
 #include <concepts>
@@ -11,14 +11,14 @@
 
 namespace mxkv::index {
 
-/// What a write does to the entry.
+/// The effect of a write on the entry.
 struct Decision {
   enum class what : std::uint8_t {
     leave,     ///< nothing: left() follows
     put,       ///< insert or replace with `value`
     remove,    ///< only if found
     in_place,  ///< change_record() changes the record itself; only if found
-    wait,      ///< not yet: the task is parked with whoever will spawn it again
+    wait,      ///< not yet: the task is parked, and Derived has it spawned again
     refuse,    ///< not yet: refused() follows
   };
   what action = what::leave;
@@ -37,7 +37,7 @@ struct UpdateScratch : LookupScratch {
   [[nodiscard]] bool splits() const noexcept { return inserts() && plan.splits(); }
 };
 
-/// What a task that writes one key offers; see update_task.hpp.
+/// The functions that a task that writes one key offers; see update_task.hpp.
 template <class T, class Traits>
 concept UpdatesEntry = requires(T task, bool found, std::uint64_t word, Node<typename Traits::Shape>& leaf,
                                 runtime::Worker& worker) {

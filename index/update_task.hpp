@@ -1,5 +1,5 @@
 // A write of one key: insert, replace, remove, change in place, or leave alone, as Derived decides once it
-// knows what is there.
+// knows the present entry.
 //
 // At the leaf the task searches optimistically, lets Derived decide and prepare (allocate, build) outside the
 // latch, takes the latch from the version it searched at, and only compares-and-swaps under it; if the
@@ -9,9 +9,9 @@
 //   Key key() const
 //   Decision decide(bool found, std::uint64_t old, Worker&)
 //       Outside the latch; may be called again. `old` is safe to read under the pin.
-//   Change commit(NodeT& leaf, bool found, std::uint64_t old, std::uint64_t value, Worker&)
-//       Under the latch, just before the entry changes: mints, and says what the change is to those that follow
-//       the tree (commit_point.hpp). Must not fail.
+//  Change commit(NodeT& leaf, bool found, std::uint64_t old, std::uint64_t value, Worker&)
+//      Under the latch, just before the entry changes: mints, and returns the change for the tree's listener
+//      (commit_point.hpp). Must not fail.
 //   void change_record(std::uint64_t old, Worker&)
 //       Where decide() says in_place: under the latch, after the change has passed. Must not fail.
 //   step committed(bool found, std::uint64_t old, Worker&)     After the latch; retires `old`, answers.
@@ -41,7 +41,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   using typename Base::SearchT;
   using typename Base::TreeT;
 
-  /// The parent of the leaf, as long as it is that.
+  /// The node that the task came down from: the leaf's parent, as long as that holds.
   [[gnu::always_inline]] void came_from(runtime::TaggedPointer node) noexcept {
     parent_ = static_cast<NodeT*>(node.object());
   }
@@ -169,7 +169,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return changed(scratch.found, scratch.decision, worker);
   }
 
-  /// The leaf is in another pool than its parent tells.
+  /// The leaf is in another pool than the tag in its parent says.
   void forwarded(runtime::Worker& /*worker*/) noexcept { Adapt::tell(parent_, this->here()); }
   /// Another worker took the latch.
   void met_writer(runtime::Worker& worker) noexcept {
@@ -196,14 +196,14 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return !found.meta.frozen() && !Prefix<Traits>::lacks_loose(this->here(), found.meta, this->self().key());
   }
 
-  /// Where the lines are that an insert into a full block writes, too.
+  /// Whether the lines that an insert into a full block also writes are near.
   enum class beside : std::uint8_t {
     near,
     asked_for,
     nowhere,  ///< the leaf is full: it overflows, or is to be split
   };
-  /// Asks for these lines once, or for all of the leaf's and those of a new one, and then for those of its right
-  /// neighbour.
+  /// Prefetches these lines once; for a full leaf, its lines and a new leaf's, and then its right
+  /// neighbour's.
   [[nodiscard, gnu::noinline]] beside look_beside(const FoundAtLeaf& found, runtime::Worker& worker) {
     const unsigned block = found.at.block;
     const unsigned to = NodeT::room_beside(found.meta, block);
@@ -323,7 +323,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return true;
   }
 
-  /// Apart: while nobody listens, it costs one branch and no register.
+  /// Apart: without a listener, it costs one branch and no register.
   [[gnu::noinline]] void tell(const NodeT& leaf, const Change& what, std::uint64_t value, std::uint64_t old,
                               runtime::Worker& worker) noexcept {
     this->tree().tells(leaf, what, this->self().key(), value, old, worker);
@@ -382,8 +382,8 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return runtime::went::told;
   }
 
-  /// The leaf has changed since the record was found: whether the entry is still where it was; then its
-  /// version is the present one. While the task is pinned there is no other record at that address.
+  /// The leaf has changed since the record was found: whether the entry is still where it was; if so, takes
+  /// the leaf's present version. While the task is pinned there is no other record at that address.
   [[nodiscard, gnu::noinline]] bool still_there([[maybe_unused]] const Found& found) noexcept {
     if constexpr (!Traits::kExact) {
       const NodeT& leaf = this->here();
@@ -402,8 +402,8 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return false;
   }
 
-  /// After a wait, at the leaf: now if the tree is still the one that the leaf is of. What it waited for may
-  /// have followed a clear, and what it finds must follow that.
+  /// After a wait, at the leaf: step::now if the leaf is of the present tree. The operation that it waited
+  /// for may have followed a clear, and the task must then follow the clear, too.
   runtime::step turn_came() noexcept {
     waited_ = false;
     const auto* const root = static_cast<const NodeT*>(this->tree().root().object());
@@ -438,7 +438,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return false;
   }
 
-  /// Lines of a block's annotation once those beside it were asked for, too.
+  /// Line counts of a block's annotation once the lines beside it, or the right neighbour's, were prefetched.
   static constexpr std::uint8_t kAskedBeside = 3;
   static constexpr std::uint8_t kAskedRight = 4;
 

@@ -1,8 +1,9 @@
 // The commands of administrators and tools: client, verbosity, cache_memlimit, shutdown, debugtime, config, lru_crawler,
 // lru, slabs, stats.
 //
-// What tunes memcached's LRU lists and slab classes has nothing to tune here: it is checked as there and
-// answered OK, so that scripts go on; what would move memory between classes is refused.
+// Commands that tune memcached's LRU lists and slab classes have no effect here. They are checked as
+// memcached checks them and answered OK, so that scripts keep working. Commands that move memory between
+// classes are refused.
 #include <array>
 #include <limits>
 
@@ -28,7 +29,7 @@ struct Words {
   std::size_t count = 0;
 };
 
-/// False: too many of them.
+/// Returns false if there are too many words.
 bool split(CommandLine line, Words& words) noexcept {
   while (!line.tokens.done()) {
     const std::string_view text = line.tokens.next().text;
@@ -43,12 +44,12 @@ bool split(CommandLine line, Words& words) noexcept {
   return true;
 }
 
-/// An error, unless the client does not want to hear it.
+/// Refuses with an error, in silence if the line has noreply.
 Parsed told(const CommandLine& line, std::string_view error) noexcept {
   return refused(line.request.noreply ? std::string_view{} : error);
 }
 
-/// Nothing to be done.
+/// Accepts a command without effect.
 Parsed agreed(const CommandLine& line) noexcept {
   line.request.op = verb::tune;
   return accepted();
@@ -62,10 +63,10 @@ Parsed parse_dump(CommandLine line, verb op, std::string_view what) noexcept {
   return accepted();
 }
 
-/// stats cachedump <class> <most>, 0 for all: the keys of one class. All are told of class 1, which `stats
-/// items` always has.
+/// stats cachedump <class> <most>, 0 for all: the keys of one class. All keys are listed in class 1, which
+/// `stats items` always has.
 Parsed parse_cachedump(CommandLine line) noexcept {
-  constexpr std::uint32_t kClasses = 64;  // more than memcached has; some tools ask for each
+  constexpr std::uint32_t kClasses = 64;  // more than memcached has; some tools ask for each class
   const std::string_view which = line.tokens.next().text;
   const std::string_view most = line.tokens.next().text;
   if (most.empty()) {
@@ -96,7 +97,7 @@ Parsed parse_stats(CommandLine line) noexcept {
     line.tokens = ahead;
     return parse_cachedump(line);
   }
-  // What follows the name of a group means nothing, but for detail.
+  // Words behind the name of a group are ignored, except for detail.
   std::string_view& argument = line.request.argument;
   const std::string_view all = line.tokens.rest();
   argument = line.tokens.next().text;
@@ -152,7 +153,7 @@ Parsed parse_debugtime(CommandLine line) noexcept {
   return accepted();
 }
 
-// A value may have spaces: it is all that is left of the line.
+// The value is the rest of the line, because it may have spaces.
 Parsed parse_config(CommandLine line) noexcept {
   const std::string_view what = line.tokens.next().text;
   line.request.argument = line.tokens.next().text;
@@ -161,14 +162,15 @@ Parsed parse_config(CommandLine line) noexcept {
     line.request.setting.remove_suffix(1);
   }
   if (what == "get" && line.request.setting.empty()) {
-    // So clients ask ElastiCache for its nodes. Whatever has none to tell answers as memcached does.
+    // Clients ask ElastiCache for its nodes with this line. We have none to list, so we answer as memcached
+    // does.
     return line.request.argument == "cluster" ? refused(kError) : accepted();
   }
   line.request.op = verb::config_set;
   return what == "set" && !line.request.setting.empty() ? accepted() : refused(kConfigUsage);
 }
 
-// As memcached, whatever stands behind it.
+// Ignores further words, as memcached does.
 Parsed parse_refresh_certs(CommandLine /*line*/) noexcept {
   return accepted();
 }

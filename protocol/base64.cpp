@@ -1,5 +1,5 @@
-// Base64 (RFC 4648, padded). Strict: no line breaks, no missing padding, and the bits that the last character
-// does not need are zero, so that a text and its bytes determine each other.
+// Base64 (RFC 4648, padded). Strict: no line breaks, no missing padding, and the unused bits of the last
+// character are zero, so that a text and its bytes determine each other.
 #include <array>
 #include <cstdint>
 

@@ -10,14 +10,14 @@
 namespace mxkv::protocol {
 namespace {
 
-/// More than that is no value of anybody's: as memcached, nobody waits for its end.
+/// No value is longer. As in memcached, the server does not wait for the end of such a body, but closes.
 constexpr std::uint32_t kMostBodyBytes = std::uint32_t{1} << 30U;
-/// An expiration that says: where there is no number, make none.
+/// The expiration of Increment and Decrement that means: make no number where there is none.
 constexpr std::uint32_t kMakesNothing = ~std::uint32_t{0};
 
 enum class part : std::uint8_t { never, maybe, always };
 
-/// What a request may consist of.
+/// The parts that a request of an opcode may have.
 struct Layout {
   bool known = false;
   verb op = verb::meta_noop;
@@ -27,7 +27,7 @@ struct Layout {
   bool extras_optional = false;
 };
 
-/// The rows of the commands; a login is none of them.
+/// From the rows of the commands. A login has no row.
 constexpr Layout layout_of(opcode code) noexcept {
   if (code == opcode::sasl_mechanisms) {
     return {true, verb::meta_noop};
@@ -99,7 +99,7 @@ BinaryParsed refused_and_closed(binary_status error) noexcept {
   return {.what = outcome::error, .consumed = kBinaryHeaderBytes, .error = error, .closes = true};
 }
 
-/// What the verb does not say of a request for one key: see MetaFlags.
+/// Takes the terms that the verb does not say, such as a unique or a first number, into MetaFlags.
 void take_terms(verb op, const char* extras, const Header& header, Request& request) noexcept {
   MetaFlags& flags = request.meta;
   flags.binary_key = !is_printable_key(request.key);
@@ -115,7 +115,7 @@ void take_terms(verb op, const char* extras, const Header& header, Request& requ
       request.exptime = read_big<std::uint32_t>(extras + 4);
       flags.exptime = request.exptime;
       if (flags.has_compare) {
-        request.op = verb::cas;  // with a unique they are all the same
+        request.op = verb::cas;  // with a unique, Set, Add and Replace are the same
       } else if (op != verb::set) {
         flags.mode = op == verb::add ? 'E' : 'R';
       }

@@ -1,5 +1,5 @@
-// What a request of memcached's binary protocol hands on to its answer: opcode and opaque, which the answer
-// repeats, and what follows from the opcode. Plain data.
+// The part of a binary request that its answer needs: opcode and opaque, which the answer repeats, and the
+// properties of the opcode. Plain data.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@ namespace mxkv::protocol {
 /// First byte of each request.
 inline constexpr char kBinaryRequestMagic = '\x80';
 
-/// A letter q says that nothing is answered where all goes well: to a get, where nothing is found.
+/// Opcodes with a letter q are quiet: they are answered only on failure, and a quiet get only on a hit.
 enum class opcode : std::uint8_t {
   get = 0x00,
   set = 0x01,
@@ -51,7 +51,7 @@ enum class opcode : std::uint8_t {
   none = 0xff,  ///< no request of this protocol
 };
 
-/// The opcode that is not quiet and tells no key.
+/// The form of the opcode that is not quiet and whose answer has no key.
 [[nodiscard]] constexpr opcode plain_form_of(opcode code) noexcept {
   switch (code) {
     case opcode::getq:
@@ -91,9 +91,9 @@ struct BinaryForm {
   opcode code = opcode::none;
   std::array<char, 4> opaque{};  ///< as sent
 
-  /// Whether there is one: the request came by this protocol.
+  /// Whether the request came by the binary protocol.
   [[nodiscard]] constexpr bool given() const noexcept { return code != opcode::none; }
-  /// Whether nothing is answered where all goes well.
+  /// Whether the request is answered only on failure, and a get only on a hit.
   [[nodiscard]] constexpr bool quiet() const noexcept {
     switch (code) {
       case opcode::getq:

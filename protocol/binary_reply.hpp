@@ -10,7 +10,7 @@
 
 namespace mxkv::protocol {
 
-/// What is in an answer, besides what it repeats of its request.
+/// The header fields of an answer that do not repeat its request.
 struct BinaryAnswer {
   binary_status status = binary_status::success;
   std::uint8_t extras = 0;  ///< bytes
@@ -27,10 +27,10 @@ char* write_binary_header(char* out, BinaryForm form, const BinaryAnswer& answer
 
 /// Most bytes of write_binary_error().
 inline constexpr std::size_t kMostBinaryErrorBytes = 128;
-/// A whole answer that says what is wrong.
+/// A whole answer with an error's status and text.
 char* write_binary_error(char* out, BinaryForm form, binary_status status) noexcept;
 
-/// A big-endian number.
+/// Big-endian numbers.
 char* write_big32(char* out, std::uint32_t value) noexcept;
 char* write_big64(char* out, std::uint64_t value) noexcept;
 

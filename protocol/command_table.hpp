@@ -1,7 +1,7 @@
-// The commands: a row each. How a command is written and read, what it asks of one key, who may use it, how a session
-// begins it, under which name it is timed, and its form in the binary protocol. The parser, the rights of users, the
-// session's dispatch and the documents' tables go by these rows, so a new command is an enumerator, a row, and the
-// function that carries it out.
+// The commands, a row each. A row has the command's word and grammar, its terms for one key, the least role
+// of its users, how a session begins it, the name that it is timed under, and its binary form. The parser,
+// the rights of users, the session's dispatch and the documents' tables use these rows. So a new command is
+// an enumerator, a row, and the function that executes it.
 #pragma once
 
 #include <array>
@@ -50,21 +50,21 @@ enum class verb : std::uint8_t {
   cache_memlimit,
   shutdown,
   debugtime,
-  config_get,  ///< `argument`: a pattern, empty for all
+  config_get,  ///< `argument`: a pattern, empty for all options
   config_set,  ///< `argument`: the option; `setting`: its value
   refresh_certs,
   metadump,   ///< lru_crawler metadump
   mgdump,     ///< lru_crawler mgdump
   cachedump,  ///< stats cachedump
   watch,
-  client,  ///< `argument`: what of its connection, or of others
-  tune,    ///< lru, slabs, lru_crawler: what has no effect here
+  client,  ///< `argument`: list, name or kill, and its argument
+  tune,    ///< lru, slabs, lru_crawler: their forms without effect here
   flush_all,
   quit,
 };
 inline constexpr std::size_t kCommands = static_cast<std::size_t>(verb::quit) + 1;
 
-/// What a command belongs to: which fields of a Request it fills.
+/// A command's family decides which fields of a Request it fills.
 enum class family : std::uint8_t {
   retrieval,  ///< get gets gat gats: of one key or several
   storage,    ///< set and its like: a data block follows
@@ -77,7 +77,7 @@ enum class family : std::uint8_t {
   control,  ///< of the server, or of the connection
 };
 
-/// What is done with the item of the key.
+/// What a command does with the key's item.
 enum class point_action : std::uint8_t {
   read,     ///< get gets gat gats touch, mg
   store,    ///< set add replace append prepend cas, ms
@@ -86,20 +86,20 @@ enum class point_action : std::uint8_t {
   inspect,  ///< me
 };
 
-/// When a value that was sent is stored, and how.
+/// When, and how, a command stores the value that was sent.
 enum class store_mode : std::uint8_t { set, add, replace, append, prepend };
 
-/// The terms of a request for one key that its word alone tells, or its flags.
+/// Terms of a request for one key, from its word or its flags.
 struct PointTerms {
   point_action action = point_action::read;
   store_mode mode = store_mode::set;
   bool down = false;      ///< count: subtract
   bool compares = false;  ///< only if the item has the unique `compare`
   bool touches = false;   ///< the item gets a new time to live, `exptime`
-  bool ordered = false;   ///< it has a place in the order of its connection's writes
+  bool ordered = false;   ///< the request has a place in the order of its connection's writes
 };
 
-/// The least that a user must be to use a command. What it says beyond its word may ask for more.
+/// The least role that may use a command. The rest of its line may require a higher one.
 enum class least_role : std::uint8_t { anybody, reader, writer, administrator };
 
 /// How a session begins a command.
@@ -107,7 +107,7 @@ enum class beginning : std::uint8_t {
   keys,     ///< one read for each key
   value,    ///< when its data block has come
   point,    ///< at once
-  noop,     ///< behind what is under way
+  noop,     ///< behind all requests under way
   page,     ///< a range, beside others
   alone,    ///< when all before it have ended
   batch,    ///< when its lines have come
@@ -119,7 +119,7 @@ enum class beginning : std::uint8_t {
   quit,
 };
 
-/// What latencies are told apart by.
+/// Latencies are measured for each kind of command.
 enum class command_kind : std::uint8_t {
   get,
   gat,
@@ -132,7 +132,7 @@ enum class command_kind : std::uint8_t {
   md,
   ma,
   range,
-  batch,  ///< from when all of it was there
+  batch,  ///< timed from when its last line has come
   other
 };
 inline constexpr std::size_t kCommandKinds = static_cast<std::size_t>(command_kind::other) + 1;
@@ -143,7 +143,7 @@ inline constexpr std::size_t kCommandKinds = static_cast<std::size_t>(command_ki
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-/// A command's form in the binary protocol: the opcode that is not quiet and tells no key.
+/// A command's form in the binary protocol: the opcode that is not quiet and whose answer has no key.
 struct BinaryShape {
   opcode code = opcode::none;
   std::uint8_t extras = 0;  ///< bytes
@@ -152,10 +152,10 @@ struct BinaryShape {
 
 struct Command {
   verb op{};
-  std::string_view word{};  ///< of a line, never with a space; of `lru_crawler metadump` the second one
+  std::string_view word{};  ///< first word of its line, or second one of `lru_crawler metadump`; has no space
   family belongs = family::control;
   PointTerms terms{};       ///< of a command for one key
-  Grammar reads = nullptr;  ///< what is behind the word; null: it has no word of its own
+  Grammar reads = nullptr;  ///< parses the rest of the line; null: another command has the first word
   least_role needs = least_role::administrator;
   beginning begins = beginning::alone;
   command_kind timed_as = command_kind::other;
@@ -234,7 +234,7 @@ inline constexpr std::array<Command, kCommands> kCommandTable = [] {
 }();
 // clang-format on
 
-/// The commands that are so, a bit each: one test where a request is looked at.
+/// A bit for each command that fulfils `is`, so that the test of a request is one shift.
 template <typename Is>
 consteval std::uint64_t commands_that(Is is) {
   static_assert(kCommands <= 64, "a bit for each command");
@@ -272,7 +272,7 @@ template <typename Is>
 [[nodiscard]] constexpr bool is_retrieval(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) { return row.belongs == family::retrieval; });
 }
-/// A range that is asked for with flags.
+/// A range in the meta form: mr, mc, mx, mt.
 [[nodiscard]] constexpr bool is_meta_range(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) { return row.belongs == family::meta_range; });
 }
@@ -285,19 +285,19 @@ template <typename Is>
     return row.belongs == family::meta_range && row.needs == least_role::writer;
   });
 }
-/// A meta command as memcached has them, mn among them; ranges and batches are none.
+/// A meta command of memcached, mn included. Ranges and batches are not.
 [[nodiscard]] constexpr bool is_meta(verb op) noexcept {
   return detail::is_command_that(
       op, [](const Command& row) { return row.belongs == family::meta || row.belongs == family::noop; });
 }
-/// Whether a line of mb may be this: what works on one key and says what became of it.
+/// Whether mb may have such a line: a command that works on one key and reports its outcome.
 [[nodiscard]] constexpr bool may_stand_in_batch(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) {
     return row.belongs == family::meta && row.terms.action != point_action::inspect;
   });
 }
 
-/// What people call a command: its word in the text protocol. Commands that have no effect here are `lru`.
+/// A command's name for people: its word in the text protocol. Commands without effect here are named `lru`.
 [[nodiscard]] constexpr std::string_view name_of(verb op) noexcept {
   return command_of(op).word;
 }

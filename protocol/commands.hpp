@@ -11,7 +11,7 @@
 
 namespace mxkv::protocol {
 
-/// What a family's function works on. `tokens` stands behind the verb; `request.op` is set.
+/// The argument of a family's function. `tokens` stands behind the verb; `request.op` is set.
 struct CommandLine {
   Tokens& tokens;
   Request& request;
@@ -39,13 +39,14 @@ struct CommandLine {
   return parsed;
 }
 
-/// Lengths beyond this count as unparsable, as in memcached: nobody waits for so long a block to be swallowed.
+/// Longer lengths count as unparsable, as in memcached, so that the server need not swallow so long a block.
 inline constexpr std::uint64_t kLongestValue = 0x7FFF'FFFF - kCrLf.size();
 
 inline constexpr std::string_view kNoreply = "noreply";
 
-/// Refuses a command that knows noreply: in silence if that is the line's last word (rule 23), unless it is
-/// what stands in the place of the key (`key`; data outside the line for commands without).
+/// Refuses a command that knows noreply. It is refused without an answer if noreply is the line's last word
+/// (rule 23), unless that word stands in the place of the key. `key` of a command without a key points
+/// outside the line.
 [[nodiscard]] inline Parsed refused_aloud_or_not(const Tokens& tokens, std::string_view key,
                                                  std::string_view error, std::uint64_t swallow = 0) noexcept {
   const std::string_view last = tokens.last();
@@ -62,7 +63,8 @@ inline constexpr std::string_view kNoreply = "noreply";
   return request.noreply && tokens.done();
 }
 
-/// The same for commands without keys: one word that is not noreply means nothing, two are an error, aloud.
+/// The same for commands without keys: a single word that is not noreply is ignored. Two words are an error,
+/// which is answered.
 [[nodiscard]] inline bool take_last_word(Tokens& tokens, Request& request) noexcept {
   request.noreply = !tokens.done() && tokens.next().text == kNoreply;
   return tokens.done();

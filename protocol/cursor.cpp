@@ -1,7 +1,7 @@
 // Cursors are base64 of
 //   version | flags | checksum (4) | length, last key | length, prefix or far bound
-// The checksum finds accidents (a cut or mistyped text); it is no secret, and needs none: a forged cursor can
-// ask for nothing that a scan with bounds could not.
+// The checksum finds accidents (a cut or mistyped text). It is not secret and need not be, because a forged
+// cursor can ask for nothing that a scan with bounds could not.
 #include "protocol/cursor.hpp"
 
 #include <array>
@@ -135,7 +135,7 @@ bool read_cursor(std::string_view text, RangeRequest& range, char* scratch) noex
   }
   const bool prefixed = (flags & kByPrefix) != 0;
   const bool no_bound = (flags & kUnbounded) != 0;
-  // Only what write_cursor() makes: a prefix has no bound, a bound has a key, no bound has neither.
+  // Accept only texts that write_cursor() makes: a prefix excludes a bound, and a bound has a key.
   if (prefixed ? !no_bound || !last_key.starts_with(second) : second.empty() != no_bound) {
     return false;
   }

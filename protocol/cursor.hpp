@@ -1,5 +1,6 @@
-// Cursors: opaque text from which a range goes on. They hold the whole state of a range (last key, direction,
-// bounds), so they need no memory on the server and are good across reconnects and restarts.
+// Cursors: opaque text with which a client resumes a range. A cursor holds the whole state of the range (last
+// key, direction, bounds). So it needs no memory on the server, and stays valid across reconnects and
+// restarts.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,7 @@
 
 namespace mxkv::protocol {
 
-/// What a page leaves behind.
+/// The state of a range at the end of a page.
 struct CursorState {
   std::string_view last_key;  ///< the last key emitted: the next page starts beyond it
   RangeBound far;             ///< the bound in walking order; for prefixes unbounded
@@ -28,8 +29,8 @@ char* write_cursor(char* out, const CursorState& state) noexcept;
 /// kMaxCursorBytes). False if the text was not made by write_cursor() or was changed.
 [[nodiscard]] bool read_cursor(std::string_view text, RangeRequest& range, char* scratch) noexcept;
 
-/// Whether all that `rest`, what a cursor leaves to be done, holds lies in the range that a line names.
-/// Directions do not matter.
+/// Whether `rest`, the range that a cursor resumes, lies within the range that a line names. Directions do
+/// not matter.
 [[nodiscard]] bool lies_within(const RangeRequest& rest, const RangeRequest& named) noexcept;
 
 }  // namespace mxkv::protocol

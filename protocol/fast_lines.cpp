@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kFourBytes = 0xffffffffU;
 
-/// What is left of the input. Each function takes something off its front, or fails.
+/// The rest of the input. Each function takes something off its front, or fails.
 class Input {
  public:
   Input(const char* begin, const char* end) noexcept : at_(begin), end_(end) {}
 
   [[nodiscard]] const char* at() const noexcept { return at_; }
 
-  /// A key of legal length. What ends it is still there, if there is anything.
+  /// Takes a key of legal length. The byte that ends it, if any, stays in the input.
   [[nodiscard]] bool take_key(std::string_view& key) noexcept {
     const char* const begin = at_;
     at_ = find_not_key(begin, end_);
@@ -97,7 +97,7 @@ std::size_t parse_keys(const char* data, Input rest, const ParserLimits& limits,
   return rest.take_line_end() ? consumed_within(data, rest, limits.get_line_bytes) : 0;
 }
 
-/// What is left of a line behind all but "noreply".
+/// Parses the end of a line: an optional "noreply", and the line's end.
 std::size_t parse_line_rest(const char* data, Input rest, const ParserLimits& limits, verb op,
                             Request& request) noexcept {
   request.op = op;
@@ -176,7 +176,7 @@ std::size_t parse_count(const char* data, Input rest, const ParserLimits& limits
 std::size_t parse_fast_line(const char* data, std::size_t size, const ParserLimits& limits,
                             Request& request) noexcept {
   if (size < 8) {
-    return 0;  // nothing is gained by haste
+    return 0;  // so short a line is not worth the short way
   }
   const std::uint64_t start = load_word(data);
   const char* const end = data + size;
@@ -190,7 +190,7 @@ std::size_t parse_fast_line(const char* data, std::size_t size, const ParserLimi
   }
   const std::size_t before = first_marked(spaces);
   const Input rest{data + before + 1, end};
-  // The space takes part: zeros behind a word would look like a word that ends in NUL bytes.
+  // Compare the space, too: zeros behind a word would look like a word that ends in NUL bytes.
   switch (start & (~std::uint64_t{0} >> (56 - 8 * before))) {
     case word_of("gets "):
       request.op = verb::gets;

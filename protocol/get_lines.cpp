@@ -19,7 +19,7 @@ GetLines take_get_lines(const char* data, std::size_t size, const ParserLimits& 
                         std::span<AskedKey> keys, std::size_t most_lines) noexcept {
   const char* const end = data + size;
   const std::size_t most_bytes = limits.get_line_bytes;
-  const char* line = data;  // of those before it, `keys_taken` were the keys
+  const char* line = data;  // the lines before it had `keys_taken` keys
   AskedKey* const keys_end = keys.data() + keys.size();
   AskedKey* keys_taken = keys.data();
   std::size_t lines_left = most_lines;

@@ -1,5 +1,5 @@
-// What reads the rest of a line, behind its first word: a function for each family of commands. Not for users of the
-// parser.
+// The functions that parse a line behind its first word, one for each family of commands. Not for users of
+// the parser.
 #pragma once
 
 namespace mxkv::protocol {

@@ -1,6 +1,5 @@
 // The commands on one key without a data block, and those without a key: incr decr touch delete,
-// version flush_all quit (rules 25-28). The key is judged first, then the number, then what is
-// left.
+// version flush_all quit (rules 25-28). The key is checked first, then the number, then the rest of the line.
 #include "protocol/commands.hpp"
 #include "protocol/numbers.hpp"
 
@@ -48,7 +47,7 @@ Parsed parse_delete(CommandLine line) noexcept {
   if (!key.is_key()) {
     return refused_aloud_or_not(tokens, key.text, kBadFormat);
   }
-  // Very old clients send a time here, of which only nought was ever legal.
+  // Very old clients send a time here. Only 0 was ever legal.
   if (tokens.rest().starts_with('0') && tokens.next().text != "0") {
     return refused_aloud_or_not(tokens, key.text, kBadDelete);
   }

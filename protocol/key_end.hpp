@@ -1,4 +1,4 @@
-// The end of a key in a line of which much is there behind the key as a rule.
+// Finds the end of a key, for input that usually goes on for at least 32 bytes.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace mxkv::protocol {
 
-/// As find_not_key(), by two looks without a branch between them.
+/// As find_not_key(), but compares 32 bytes before the first branch.
 [[nodiscard, gnu::always_inline]] inline const char* find_key_end(const char* text,
                                                                   const char* end) noexcept {
 #ifdef __SSE2__

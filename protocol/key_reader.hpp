@@ -1,7 +1,7 @@
 // Inside the parser: the keys of ranges and of meta commands, which come as they are or in base64.
 //
-// The limit of a key holds for its bytes, not for their text. So whoever may get a key in base64 reads it here,
-// and not by Token::is_key().
+// The limit of a key holds for its bytes, not for their text. So a command that allows keys in base64 reads
+// them with KeyReader, not with Token::is_key().
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline constexpr std::size_t kBoundScratch = kMaxEncodedKeyBytes / 4 * 3;
 static_assert(2 * kBoundScratch <= sizeof(Request::scratch));
 static_assert(kMaxCursorBytes <= sizeof(Request::scratch));
 
-/// Turns key tokens into keys; remembers what was wrong with the first that was not one.
+/// Turns key tokens into keys. Keeps the error of the last token that was no key.
 class KeyReader {
  public:
   explicit KeyReader(Request& request) noexcept : KeyReader(request.range.base64, request.scratch.data()) {}

@@ -1,4 +1,4 @@
-// Where a command line ends, and when it is too long to have one (rules 1 and 4).
+// Finds the end of a command line, or that the line is too long (rules 1 and 4).
 #pragma once
 
 #include <cstddef>

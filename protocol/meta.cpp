@@ -2,7 +2,7 @@
 // (rules 31-33). As memcached does it, every flag is legal in every command, a duplicate or unknown one ends
 // the parsing, and of several bad tokens the last one is reported.
 //
-// The flag b changes what the word of the key means, and so how long it may be. So the line is searched for b
+// The flag b means that the key is in base64, so that its word may be longer. So the line is searched for b
 // before the key is read.
 
 #include "protocol/commands.hpp"
@@ -12,12 +12,12 @@
 namespace mxkv::protocol {
 namespace {
 
-/// Reads one flag into `flags`; false: `error` says what is wrong.
+/// Reads the flags of a line into `flags`, one at a time.
 class FlagReader {
  public:
   explicit FlagReader(MetaFlags& flags) noexcept : flags_(flags) {}
 
-  /// False: nothing after this flag is looked at.
+  /// Returns false if the parsing ends at this flag.
   [[nodiscard]] bool take(std::string_view token) noexcept {
     bool& seen = seen_[static_cast<unsigned char>(token.front())];
     if (seen) {
@@ -128,7 +128,7 @@ class FlagReader {
   bool long_opaque_ = false;
 };
 
-/// The key's word of a line and what has to be known of the flags before they are read.
+/// The key of a line, and the number of its flags, both known before the flags are read.
 class LineKey {
  public:
   /// `behind`: the words behind the key, and behind the length of ms.
@@ -142,7 +142,8 @@ class LineKey {
     error_ = keys.error();
   }
 
-  /// Whether it is too long, or text that is no key: this error goes before any error of the flags.
+  /// Whether the key is too long, or text that is no key. This error takes precedence over errors of the
+  /// flags.
   [[nodiscard]] bool malformed() const noexcept { return error_ == kBadFormat; }
   /// The error of the key, or none.
   [[nodiscard]] std::string_view error() const noexcept { return error_; }
@@ -153,8 +154,9 @@ class LineKey {
   std::string_view error_;
 };
 
-/// Reads the flags that are left; their error, or the error of the key, or none. `tokens_before` were taken. A
-/// long opaque is told apart: memcached sees it when it writes the answer, so that all else comes first.
+/// Reads the remaining flags. Returns their error, or the error of the key, or nothing. `tokens_before` were
+/// taken. A long opaque is reported apart: memcached finds it when it writes the answer, so all other errors
+/// come first.
 std::string_view read_flags(CommandLine line, const LineKey& key, std::size_t tokens_before,
                             bool& long_opaque) noexcept {
   Request& request = line.request;
@@ -169,7 +171,7 @@ std::string_view read_flags(CommandLine line, const LineKey& key, std::size_t to
   while (!line.tokens.done()) {
     const std::string_view token = line.tokens.next().text;
     if (token.front() == 'F') {
-      // Seen by the reader, too, for duplicates.
+      // The reader takes F, too, to find duplicates.
       if (!read_u32(token.substr(1), request.flags)) {
         bad_client_flags = kBadFormat;
       }
@@ -202,7 +204,7 @@ Parsed parse_meta(CommandLine line) noexcept {
   bool long_opaque = false;
   const std::string_view error = read_flags(line, key, 2, long_opaque);
   if (!error.empty()) {
-    // Of ma and me memcached does not tell what exactly was wrong; of a key, me does here.
+    // memcached has one error for all flaws of ma and me. Here me reports a key that is not base64.
     return refused(line.request.op == verb::meta_arithmetic                       ? kBadMetaArithmetic
                    : line.request.op == verb::meta_debug && error != kBadEncoding ? kBadFormat
                                                                                   : error);

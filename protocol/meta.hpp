@@ -1,5 +1,5 @@
-// The flags of a meta command (mg ms md ma, rules 31-35), parsed. Plain data without views: it may be copied
-// and kept as long as the request's answer is owed.
+// The flags of a meta command (mg ms md ma, rules 31-35), parsed. Plain data without views, so a copy may be
+// kept until the request is answered.
 #pragma once
 
 #include <array>
@@ -13,9 +13,10 @@ namespace mxkv::protocol {
 
 struct MetaFlags {
   static constexpr std::size_t kMostOpaqueBytes = 32;
-  static constexpr std::size_t kMostTokens = 20;  ///< of a line, the command among them
+  static constexpr std::size_t kMostTokens = 20;  ///< of a line, with the command
 
-  // What the reply repeats, and T N R, whose place among them tells whether t means before or after.
+  // The flags that the reply repeats, and T N R, because t before or behind them means the old or the new
+  // time.
   std::array<char, 12> wanted{};
   std::uint8_t wanted_count = 0;
   std::uint8_t opaque_bytes = 0;
@@ -32,27 +33,27 @@ struct MetaFlags {
   bool has_exptime = false;         ///< T
   bool vivify = false;              ///< N
   bool has_recache = false;         ///< R
-  bool tells_access = false;        ///< h or l: whether the item was read before, or when
-  BinaryForm binary{};              ///< given: no meta command, but a request of the binary protocol
+  bool tells_access = false;        ///< h or l: the reply says whether, or when, the item was read before
+  BinaryForm binary{};              ///< if given, the request is binary and no meta command
   std::int64_t exptime = 0;         ///< T: as sent
   std::int64_t vivify_exptime = 0;  ///< N: as sent
   std::int64_t recache = 0;         ///< R: as sent
   std::uint64_t compare = 0;        ///< C
-  std::uint64_t unique = 0;         ///< E: the cas unique to be; 0: a fresh one, for no item has the unique 0
-  std::uint64_t delta = 1;          ///< D
-  std::uint64_t initial = 0;        ///< J
+  std::uint64_t unique = 0;   ///< E: the item's new unique; 0: a fresh one, because no item has the unique 0
+  std::uint64_t delta = 1;    ///< D
+  std::uint64_t initial = 0;  ///< J
 
-  /// Whether mg with these changes more than who won the item.
+  /// Whether mg with these flags changes the item. Marking its winner does not count.
   [[nodiscard]] bool changes_item() const noexcept { return vivify || has_exptime; }
   [[nodiscard]] std::string_view wants() const noexcept { return {wanted.data(), wanted_count}; }
   [[nodiscard]] std::string_view opaque() const noexcept { return {opaque_text.data(), opaque_bytes}; }
 
-  /// The reply is to repeat this flag.
+  /// Notes that the reply repeats this flag.
   void want(char letter) noexcept {
     wanted[wanted_count++] = letter;
     tells_access = tells_access || letter == 'h' || letter == 'l';
   }
-  /// O. False: it is too long.
+  /// Takes the text of O. False if it is too long.
   [[nodiscard]] bool take_opaque(std::string_view text) noexcept {
     if (text.size() >= kMostOpaqueBytes) {
       return false;
@@ -63,7 +64,7 @@ struct MetaFlags {
   }
 };
 
-/// Those of ms without any, and of mg with v alone: usual lines refer to these.
+/// The flags of usual lines: ms without flags, and mg with v alone.
 inline constexpr MetaFlags kNoMetaFlags{};
 inline constexpr MetaFlags kValueAlone = [] {
   MetaFlags flags;

@@ -6,13 +6,13 @@
 //   mx    r, only to say that it goes forward  G(cursor)  U(us)  X
 //   mt    T(exptime)
 //
-// With G start, p, H, i, o and r are the cursor's. So a client goes on by sending the same line with G behind
-// it. Reads do not look at what the line says of them; mx refuses a cursor that leads out of the range that
-// its line names.
+// With G the cursor gives start, p, H, i, o and r. So a client asks for the next page by the same line with G
+// behind it. Reads ignore these flags of the line. mx refuses a cursor that leads out of the range that its
+// line names.
 //
-// X asks for one point in time. A page of mr is one, as is a count; what changes a range with X (mt: always)
-// does so in one piece or not at all, so that nothing that ends a page goes with it, and A(n) is no page but
-// the most keys that there may be.
+// X asks for one point in time: each page of mr, and a count, shows one. mx with X, and mt always, changes
+// the whole range or nothing. So they have no pages, no flag that ends a page goes with X, and A(n) is the
+// most keys that the range may have.
 #include "protocol/commands.hpp"
 #include "protocol/cursor.hpp"
 #include "protocol/key_reader.hpp"
@@ -42,7 +42,7 @@ class RangeFlags {
   explicit RangeFlags(Request& request) noexcept
       : range_(request.range), meta_(request.meta), exptime_(request.exptime), own_(flags_of(request.op)) {}
 
-  /// What is wrong with a flag, or nothing.
+  /// Takes a flag. Returns its error, or nothing.
   [[nodiscard]] std::string_view take(const Token& token) noexcept {
     const char letter = token.text.front();
     const std::string_view rest = token.text.substr(1);
@@ -85,7 +85,7 @@ class RangeFlags {
         meta_.want(letter);
         return {};
       default:
-        return {};  // is all that is to be known of it
+        return {};  // seen_ has it
     }
   }
 
@@ -120,7 +120,7 @@ class RangeFlags {
   std::string_view cursor_;
 };
 
-/// The range of a line without a cursor; what is wrong with it, or nothing.
+/// Reads the range of a line without a cursor. Returns its error, or nothing.
 std::string_view read_range(const Token& start, const RangeFlags& flags, RangeRequest& range,
                             char* scratch) noexcept {
   range.reverse = flags.has('r');
@@ -146,8 +146,9 @@ std::string_view read_range(const Token& start, const RangeFlags& flags, RangeRe
   return keys.error();
 }
 
-/// What a cursor leaves to be done; what is wrong with it, or nothing. Reads follow it wherever it leads.
-/// What deletes stays in the range that its line names, whatever page the cursor is of.
+/// Takes the range that a cursor resumes. Returns its error, or nothing. Reads follow the cursor wherever it
+/// leads. A delete stays in the range that its line names, even if the cursor is from a page of another
+/// range.
 std::string_view resume(const Token& start, const RangeFlags& flags, Request& request) noexcept {
   RangeRequest named = request.range;
   if (!read_cursor(flags.cursor(), request.range, request.scratch.data())) {
@@ -176,7 +177,7 @@ Parsed check_count(const RangeFlags& flags, RangeRequest& range) noexcept {
   }
   range.names_only = flags.has('k');
   range.exact = flags.has('e') || range.locked;
-  range.reverse = false;  // both bounds are what they are
+  range.reverse = false;  // a count has no direction once its bounds are low to high
   return accepted();
 }
 

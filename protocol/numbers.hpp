@@ -1,5 +1,5 @@
 // Strict decimal numbers (rule 10): digits alone, a leading '-' where a sign has a meaning, nothing before or
-// behind; what does not fit is an error, never cut off. Leading zeros are digits like others.
+// behind. A number that does not fit is an error, never cut off. Leading zeros are digits like others.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace mxkv::protocol {
 
-/// Marks bytes above 9, for bytes that were xor-ed with '0': what is no digit.
+/// Marks bytes above 9. In text that was xor-ed with '0' these are the bytes that are no digits.
 [[nodiscard]] constexpr std::uint64_t mark_above_nine(std::uint64_t word) noexcept {
   return ((word + kEachByte * 0x76U) | word) & kHighBits;
 }

@@ -1,4 +1,4 @@
-// The parser's frame: finds the line, recognises its first word, and hands over to what reads the rest.
+// The parser's frame: finds the line, recognises its first word, and calls the function that parses the rest.
 #include "protocol/parser.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace mxkv::protocol {
 namespace {
 
-/// How TLS begins.
+/// The first bytes of a TLS handshake.
 constexpr std::string_view kTlsHandshake = "\x16\x03";
 
 Parsed closed() noexcept {
@@ -22,12 +22,12 @@ Parsed closed() noexcept {
   return parsed;
 }
 
-/// A browser, or somebody who makes one post to us: not worth an answer (rule 5).
+/// HTTP is closed without an answer (rule 5): it is a browser, or a page that makes a browser post to us.
 Parsed unknown_command(const Tokens& tokens) noexcept {
   return tokens.last().starts_with("HTTP/") ? closed() : refused(kError);
 }
 
-/// A first word, and what it begins.
+/// A first word, its command, and the function that parses its line.
 struct Word {
   std::string_view text{};
   verb op{};
@@ -35,7 +35,7 @@ struct Word {
   std::uint64_t begin = word_of(text.substr(0, 8));  ///< its first eight bytes
 };
 
-/// First words that no row has: further names of a command.
+/// First words without a row: further names of commands.
 constexpr std::array kOtherNames{Word{"put", verb::set, parse_storage},
                                  Word{"slabs", verb::tune, parse_slabs},
                                  Word{"lru_crawler", verb::tune, parse_lru_crawler}};
@@ -48,7 +48,7 @@ constexpr std::size_t kWords = kOtherNames.size() + [] {
   return count;
 }();
 
-/// The first words, by a hash without collisions of their first eight bytes, which are a word's own.
+/// The first words, by a perfect hash of their first eight bytes, in which no two words agree.
 class WordTable {
  public:
   consteval WordTable() {
@@ -66,7 +66,7 @@ class WordTable {
     }
   }
 
-  /// Null: there is none.
+  /// Null if no command has this word.
   [[nodiscard]] const Word* find(std::string_view name) const noexcept {
     const std::uint64_t begin = load_text(name.substr(0, 8));
     const Word& word = words_[numbers_[slot_of(begin)]];
@@ -76,7 +76,7 @@ class WordTable {
 
  private:
   static constexpr unsigned kBits = 10;
-  static constexpr std::uint8_t kNone = kWords;  ///< a word without a letter
+  static constexpr std::uint8_t kNone = kWords;  ///< index of an empty word, for unused slots
 
   [[nodiscard]] constexpr std::size_t slot_of(std::uint64_t begin) const noexcept {
     return static_cast<std::size_t>((begin * (factor_ | 1U)) >> (64 - kBits));
@@ -130,7 +130,7 @@ Parsed parse_login_line(CommandLine line) noexcept {
   return parse_line(line);
 }
 
-/// Finds the line and has `family` parse what it holds.
+/// Finds the line and has `family` parse it.
 Parsed parse_framed(const char* data, std::size_t size, const ParserLimits& limits, LineState& line,
                     Request& request, Parsed (*family)(CommandLine) noexcept) noexcept {
   if (size == 0) {

@@ -1,8 +1,8 @@
-// The parser of command lines: bytes in, a Request or what to answer out. No I/O, no allocation, no
+// The parser of command lines: bytes in, a Request or an error line out. No I/O, no allocation, no
 // exceptions.
 //
-// It reads command lines only. The data block of a storage command is the server's to receive: the parser
-// says how long it is; its end (CR LF, possibly split) is checked with DataBlockEnd.
+// It reads command lines only. The server receives the data block of a storage command: the parser says how
+// long the block is, and DataBlockEnd checks its end (CR LF, possibly split).
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ enum class outcome : std::uint8_t {
 
 struct Parsed {
   outcome what = outcome::need_more;
-  std::size_t consumed = 0;     ///< bytes of the command line, LF included
-  std::uint64_t swallow = 0;    ///< bytes that follow and belong to the refused command
-  std::string_view error;       ///< a whole reply line with CR LF
-  bool delete_key = false;      ///< too large a set: the server deletes request.key first (rule 18)
+  std::size_t consumed = 0;   ///< bytes of the command line, LF included
+  std::uint64_t swallow = 0;  ///< bytes that follow and belong to the refused command
+  std::string_view error;     ///< a whole reply line with CR LF
+  bool delete_key = false;    ///< too large a value of a set: the server deletes request.key first (rule 18)
   bool length_unknown = false;  ///< a data block may follow, but its length could not be read (rule 12)
-  bool closes = false;  ///< close behind `error`: how many lines belong to the refused command is not known
+  bool closes = false;  ///< close behind `error`: the number of lines of the refused command is unknown
 };
 
-/// How far an incomplete line was searched for its end, so that a long line that comes in pieces is not
-/// searched anew. One a connection; reset by the parser itself.
+/// How far an incomplete line was searched for its end, so that a long line that comes in pieces is searched
+/// only once. A connection has one; the parser resets it.
 struct LineState {
   std::size_t searched = 0;
 };
@@ -54,8 +54,8 @@ class Parser {
     parsed.what = outcome::request;
     return parsed;
   }
-  /// The same for a client that has to log in: of a set only the length counts, whatever stands in place of the
-  /// key, the flags and the time.
+  /// The same for a client that has to log in: only the length of a set counts, and key, flags and time are
+  /// ignored.
   [[nodiscard]] Parsed parse_login(const char* data, std::size_t size, LineState& line,
                                    Request& request) const noexcept;
   [[nodiscard]] const ParserLimits& limits() const noexcept { return limits_; }
@@ -70,7 +70,7 @@ class Parser {
 /// Watches the two bytes behind a data block, which may come one at a time.
 class DataBlockEnd {
  public:
-  /// Of a value that nothing follows.
+  /// The end of a value without CR LF behind it.
   [[nodiscard]] static DataBlockEnd none() noexcept {
     DataBlockEnd end;
     end.seen_ = kBytes;
@@ -98,16 +98,17 @@ class DataBlockEnd {
   bool good_ = true;
 };
 
-/// What a client speaks. Its first bytes tell, and they tell it for as long as the connection lasts.
+/// A connection's protocol. Its first bytes decide it for as long as the connection lasts.
 enum class wire_protocol : std::uint8_t {
   undecided,  ///< more bytes are needed
   text,
   binary,
-  tls,  ///< to a listener without TLS
+  tls,  ///< a TLS handshake on a listener without TLS
 };
 [[nodiscard]] wire_protocol protocol_of(std::string_view first) noexcept;
 
-/// What somebody speaks who was not answered (outcome::close); empty: none that we know.
+/// The protocol of a client that was closed without an answer (outcome::close), for the log. Empty if
+/// unknown.
 [[nodiscard]] std::string_view foreign_protocol(std::string_view data) noexcept;
 
 }  // namespace mxkv::protocol

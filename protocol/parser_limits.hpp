@@ -6,10 +6,10 @@
 
 namespace mxkv::protocol {
 
-/// What the parser refuses.
+/// The parser refuses longer values and lines.
 struct ParserLimits {
   std::uint64_t value_bytes = 1U << 20U;   ///< longest value
-  std::size_t line_bytes = 2048;           ///< longest command line but for retrievals
+  std::size_t line_bytes = 2048;           ///< longest command line, except retrievals
   std::size_t get_line_bytes = 1U << 20U;  ///< longest get, gets, gat, gats line
 };
 

@@ -1,9 +1,9 @@
-// What a command asks of one key, whatever words it came in. Plain data: the key and the flags point to what
-// outlives the request.
+// A request for one key, in classic, meta or binary form. Plain data: the key and the flags point to memory
+// that outlives the request.
 //
-// Classic commands are meta operations with another style of reply: incr is ma, cas is ms with C, gat is mg
-// with T. So what a request does is told by its action and a few terms; the word that it came by tells only
-// how it is counted, logged and answered.
+// Classic commands are meta operations with another form of reply: incr is ma, cas is ms with C, gat is mg
+// with T. So the action and a few terms say what a request does. Its word only decides how it is counted,
+// logged and answered.
 #pragma once
 
 #include <cstdint>
@@ -17,46 +17,45 @@ struct PointRequest {
   std::string_view key;
   PointTerms terms{};
   verb op = verb::get;       ///< the word
-  bool end_line = true;      ///< get, gat: END follows; not behind one of several keys
+  bool end_line = true;      ///< get, gat: END follows this key; false for all keys of a line but the last
   std::int64_t exptime = 0;  ///< as sent
   std::uint64_t compare = 0;
-  std::uint64_t delta = 0;  ///< count: by how much
-  const MetaFlags* flags =
-      nullptr;  ///< of a meta command, or by the binary protocol: what else it asks and what it wants told; else null
+  std::uint64_t delta = 0;           ///< count: by how much
+  const MetaFlags* flags = nullptr;  ///< flags of a meta or binary request; null for a classic command
 
   [[nodiscard]] bool has_flags() const noexcept { return flags != nullptr; }
-  /// Came by the binary protocol, and is answered so.
+  /// The request came by the binary protocol, and so is its answer.
   [[nodiscard]] bool is_binary() const noexcept { return flags != nullptr && flags->binary.given(); }
   [[nodiscard]] bool is_meta() const noexcept { return flags != nullptr && !flags->binary.given(); }
-  /// Whether its flags have to be kept with it.
+  /// Whether the flags are this request's own, so that they must be kept with it.
   [[nodiscard]] bool has_flags_of_its_own() const noexcept {
     return flags != nullptr && flags != &kNoMetaFlags;
   }
-  /// Makes an item where there is none, though it is no command that stores.
+  /// N: makes an item where there is none, though the command does not store.
   [[nodiscard]] bool vivifies() const noexcept { return flags != nullptr && flags->vivify; }
-  /// I: an older unique than the item's does not hold it up; what comes of that is stale.
+  /// I: a unique older than the item's does not refuse the request, but marks its result as stale.
   [[nodiscard]] bool invalidates() const noexcept { return flags != nullptr && flags->invalidate; }
-  /// Joins what was sent to what is there.
+  /// Joins the value that was sent to the value of the item.
   [[nodiscard]] bool joins() const noexcept {
     return terms.mode == store_mode::append || terms.mode == store_mode::prepend;
   }
-  /// Its value takes the place of whatever is there.
+  /// Its value replaces the item's value, if there is one.
   [[nodiscard]] bool sets() const noexcept {
     return terms.action == point_action::store && terms.mode == store_mode::set && !terms.compares;
   }
-  /// Changes nothing, but for who is to renew an item.
+  /// Changes nothing but the item's winner, the client that is to renew it.
   [[nodiscard]] bool only_reads() const noexcept {
     return terms.action == point_action::inspect ||
            (terms.action == point_action::read && !terms.touches && !vivifies());
   }
-  /// Tells of the reads before it: none that was sent behind it may come before.
+  /// Its reply tells of earlier reads, so no read sent behind it may be executed before it.
   [[nodiscard]] bool tells_access() const noexcept {
     return terms.action == point_action::inspect || (has_flags() && flags->tells_access);
   }
-  /// Answers with what the item is: gat, mg, and reads. No other answer may come between, so it is not ordered.
+  /// gat, mg and reads: its reply shows the item. No other answer may come between, so it is not ordered.
   [[nodiscard]] bool shows_item() const noexcept { return !terms.ordered; }
 
-  /// What a meta command's flags say. They outlive the request.
+  /// Takes the terms that a meta command's flags give. The flags must outlive the request.
   void take(const MetaFlags& from) noexcept {
     flags = &from;
     exptime = from.exptime;
@@ -78,7 +77,7 @@ struct PointRequest {
   }
 };
 
-/// What a parsed command for one key asks. The flags are those of `request`.
+/// The point request of a parsed command for one key. Its flags point into `request`.
 [[nodiscard]] inline PointRequest point_request(const Request& request) noexcept {
   PointRequest point{.key = request.key, .terms = command_of(request.op).terms, .op = request.op};
   if (is_meta(request.op) || request.is_binary()) {
@@ -104,7 +103,7 @@ struct PointRequest {
           .op = meta ? verb::meta_set : verb::set,
           .flags = meta ? &kNoMetaFlags : nullptr};
 }
-/// delete, or md of a key that may be no text.
+/// delete, or md of a key that may be binary.
 [[nodiscard]] inline PointRequest usual_delete(std::string_view key, bool binary_key) noexcept {
   const verb op = binary_key ? verb::meta_delete : verb::remove;
   return {

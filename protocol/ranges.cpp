@@ -3,8 +3,8 @@
 //   pscan <prefix> <limit> [words]           (p)scan cursor=<c> <limit> [words]
 // with the words bytes=<n> reverse keys cursor base64, each at most once, in any order.
 //
-// An <end> always begins with '[' or '(' or is '-' or '+', so what begins otherwise in second place is a
-// count. Whether bounds are base64 is known only at the end of the line: bounds are kept as tokens till then.
+// An <end> always begins with '[' or '(' or is '-' or '+', so any other second word is a count. Only the end
+// of the line says whether bounds are base64, so bounds are kept as tokens till then.
 #include "protocol/commands.hpp"
 #include "protocol/cursor.hpp"
 #include "protocol/key_reader.hpp"
@@ -65,7 +65,7 @@ bool take_words(Tokens& tokens, RangeRequest& range) noexcept {
   return true;
 }
 
-/// A page that begins where another ended. The direction is the cursor's; saying it again does no harm.
+/// A page that begins where another ended. The cursor has the direction; the line may repeat it.
 Parsed resume(Request& request, std::string_view cursor) noexcept {
   RangeRequest& range = request.range;
   const bool prefix_wanted = range.by_prefix;
@@ -77,7 +77,7 @@ Parsed resume(Request& request, std::string_view cursor) noexcept {
   return accepted();
 }
 
-/// No key is above the greatest one: how a range from "+", or up to "-", is said.
+/// Makes an empty range, for one from "+" or up to "-": no key is above the greatest one.
 void make_empty(RangeRequest& range) noexcept {
   range.low = {{kGreatestKey.data(), kGreatestKey.size()}, false, false};
   range.high = {};
@@ -102,7 +102,7 @@ Parsed parse_range(CommandLine line) noexcept {
     limit = tokens.next();
   }
   if (!read_u64(limit.text, range.limit)) {
-    // In the place of the limit stands a word, and a number behind it: an end that lacks its sign.
+    // A word in place of the limit, with a number behind it, is an end that lacks its sign.
     const bool ends_bare = !range.by_prefix && !resumed && read_u64(tokens.next().text, range.limit);
     return refused(ends_bare ? kBareEnd : kBadFormat);
   }

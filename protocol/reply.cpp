@@ -28,7 +28,8 @@ constexpr std::array<std::uint64_t, kMaxDigits> kPowersOfTen = [] {
   return powers;
 }();
 
-/// 1233 / 4096 is log10(2) closely enough for 64 bits; the comparison mends what it rounds up.
+/// 1233 / 4096 is log10(2) closely enough for 64 bits; the comparison adds the digit that the estimate may
+/// lack.
 std::size_t digits_of(std::uint64_t value) noexcept {
   const auto guess = static_cast<std::size_t>(std::bit_width(value | 1U)) * 1233 / 4096;
   return guess + (value >= kPowersOfTen[guess] ? 1 : 0) + (value == 0 ? 1 : 0);

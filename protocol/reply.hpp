@@ -80,7 +80,7 @@ inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx goes forward o
 inline constexpr std::string_view kLockedCount = "CLIENT_ERROR X goes without D: prefixes come in pages\r\n";
 inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X is all or nothing: without G and U\r\n";
 inline constexpr std::string_view kTouchNeedsTime = "CLIENT_ERROR mt needs T\r\n";
-/// Of mc and mx with X and of mt: more than A, or the server, allows.
+/// For mc and mx with X, and for mt: more keys than A, or the server, allows.
 inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR too many keys in the range\r\n";
 
 // Of batches.
@@ -97,7 +97,7 @@ inline constexpr std::size_t kMaxDigits = 20;
 inline constexpr std::size_t kMaxHeaderBytes = 6 + 336 + 1 + 10 + 1 + kMaxDigits + 1 + kMaxDigits + 2;
 
 inline char* write_text(char* out, std::string_view text) noexcept {
-  if (!text.empty()) {  // it may have no address then
+  if (!text.empty()) {  // an empty text may have a null address
     std::memcpy(out, text.data(), text.size());
   }
   return out + text.size();
@@ -112,7 +112,7 @@ char* write_ends(char* out, std::string_view text) noexcept {
   return out + text.size();
 }
 
-/// write_text() of what is short as a rule, like a key: no call.
+/// write_text() for texts that are usually short, like keys: no call.
 [[gnu::always_inline]] inline char* write_short_text(char* out, std::string_view text) noexcept {
   const std::size_t bytes = text.size();
   if (bytes - 16 <= 16) [[likely]] {
@@ -130,7 +130,7 @@ char* write_ends(char* out, std::string_view text) noexcept {
   return bytes >= 4 ? write_ends<4>(out, text) : write_text(out, text);
 }
 
-/// write_text() of up to some hundred bytes, like most values: no call.
+/// write_text() for texts of up to some hundred bytes, like most values: no call.
 [[gnu::always_inline]] inline char* write_middling_text(char* out, std::string_view text) noexcept {
   constexpr std::size_t kPart = 64;
   if (text.size() <= kPart) {
@@ -161,7 +161,7 @@ char* write_long_number(char* out, std::uint64_t value) noexcept;
 inline char* write_number(char* out, std::uint64_t value) noexcept {
   if (value < kSmallNumbers.size()) [[likely]] {  // as flags and lengths are
     const SmallNumber& number = kSmallNumbers[value];
-    std::memcpy(out, &number, sizeof number);  // what is behind the digits will be written over
+    std::memcpy(out, &number, sizeof number);  // the next write overwrites the bytes behind the digits
     return out + number.digits;
   }
   return write_long_number(out, value);

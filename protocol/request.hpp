@@ -1,6 +1,5 @@
-// A parsed command, of the text protocol (classic or meta) or of the binary protocol. Plain data; the views point into
-// the caller's buffer (or, for decoded cursors and base64 bounds, into the request's own scratch) and are good until
-// either changes.
+// A parsed command, classic, meta or binary. Plain data. The views point into the caller's buffer, or for
+// decoded cursors and base64 bounds into the request's own scratch, and are valid until either changes.
 #pragma once
 
 #include <array>
@@ -32,7 +31,7 @@ struct RangeBound {
   bool inclusive = true;
 };
 
-/// What mc tells of numeric values, besides how many there are.
+/// Figures of numeric values that mc reports besides their number.
 struct NumericModes {
   bool sum = false;       ///< Ms
   bool least = false;     ///< Mn
@@ -40,9 +39,9 @@ struct NumericModes {
   [[nodiscard]] bool any() const noexcept { return sum || least || greatest; }
 };
 
-/// Arguments of scan, scans, pscan, pscans, mr, mc, mx, mt. Bounds are low to high whatever the direction. A
-/// prefix stays a prefix here: the range is all keys that begin with it, cut by `low` and `high` (a resumed
-/// page).
+/// Arguments of scan, scans, pscan, pscans, mr, mc, mx, mt. Bounds are low to high in either direction. A
+/// prefix stays a prefix here: the range is all keys that begin with it, cut by `low` and `high` on a resumed
+/// page.
 struct RangeRequest {
   RangeBound low;
   RangeBound high;
@@ -61,8 +60,9 @@ struct RangeRequest {
   NumericModes numeric;        ///< mc: M
   std::string_view delimiter;  ///< mc: D, empty if not given
   bool names_only = false;     ///< mc: k
-  /// Not of the line, but of a server that has only a part of all keys: its page ends before this key, walking down
-  /// at it, and goes on behind. Empty: it does not; what it refers to stays.
+  /// Set by a server that has only a part of all keys, not by the line: the page ends before this key
+  /// (walking down, at it), and another server continues behind it. Empty for no cut. The text that it points
+  /// to must stay.
   std::string_view cut;
 };
 
@@ -79,11 +79,10 @@ struct Request {
   std::uint64_t delta = 0;        ///< incr, decr
   std::uint32_t verbosity = 0;    ///< verbosity: the level
   std::uint32_t mebibytes = 0;    ///< cache_memlimit
-  std::uint32_t watched = 0;  ///< watch: what, as bits in the order fetchers mutations evictions deletions
-                              ///< connevents
-  std::uint32_t batch_lines = 0;  ///< mb: how many follow
-  std::uint64_t dump_lines = 0;   ///< cachedump: the most
-  bool shutdown_known = false;    ///< shutdown: it is one of its forms
+  std::uint32_t watched = 0;      ///< watch: kinds as bits: fetchers mutations evictions deletions connevents
+  std::uint32_t batch_lines = 0;  ///< mb: lines that follow
+  std::uint64_t dump_lines = 0;   ///< cachedump: most lines
+  bool shutdown_known = false;    ///< shutdown: its argument is a known one
   std::string_view
       argument;  ///< stats: the group, empty for none; shutdown, debugtime: the word; client: the rest
   std::string_view setting;  ///< config set
@@ -92,7 +91,7 @@ struct Request {
       meta;  ///< only of meta commands and by the binary protocol; T of ms is in `exptime` too, F in `flags`
   std::array<char, 3 * (kMaxKeyBytes + 6)> scratch;  ///< decoded bounds and keys
 
-  /// Came by the binary protocol.
+  /// The request came by the binary protocol.
   [[nodiscard]] bool is_binary() const noexcept { return meta.binary.given(); }
 };
 

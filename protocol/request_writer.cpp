@@ -33,7 +33,7 @@ void append_signed(std::string& out, std::string_view before, std::int64_t value
   }
 }
 
-// The flags that a reply repeats are in the order in which they came: it repeats them so.
+// Keeps the order of the flags that the reply repeats, because the reply repeats them in that order.
 void append_flags(std::string& out, const PointRequest& request, const ValueTerms& value) {
   const MetaFlags& flags = *request.flags;
   for (const char letter : flags.wants()) {
@@ -116,7 +116,7 @@ void append_cursor(std::string& out, const RangeRequest& range) {
   out.append(text.data(), static_cast<std::size_t>(write_cursor(text.data(), state) - text.data()));
 }
 
-/// Begins behind a key: as a cursor says it, whatever bytes the key has.
+/// Whether the range begins behind a key. Such a range is written as a cursor, which can carry any key.
 [[nodiscard]] bool goes_on(const RangeRequest& range) noexcept {
   return !near_of(range).unbounded && !near_of(range).inclusive;
 }
@@ -168,8 +168,8 @@ void write_scan_line(std::string& out, const Request& request) {
   out += kCrLf;
 }
 
-/// Start and bounds of mr and its like, with all keys in base64. A start that is not given is the first key there
-/// may be.
+/// Start and bounds of mr and its like, with all keys in base64. A missing start is written as the first
+/// possible key in walking order.
 void append_meta_bounds(std::string& out, const RangeRequest& range) {
   const RangeBound& near = near_of(range);
   const RangeBound& far = far_of(range);

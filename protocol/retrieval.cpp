@@ -1,5 +1,5 @@
-// get gets gat gats (rule 24). Every key is checked before the first is looked up: a bad one anywhere is one
-// error in place of the reply. noreply has no meaning here: it is a key like others.
+// get gets gat gats (rule 24). Every key is checked before the first is looked up: a bad key anywhere is one
+// error in place of the reply. noreply has no meaning here, but is a key.
 #include "protocol/commands.hpp"
 #include "protocol/numbers.hpp"
 

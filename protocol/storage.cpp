@@ -1,7 +1,7 @@
 // set add replace append prepend cas (rules 15-23): <key> <flags> <exptime> <bytes> [<unique>] [noreply].
 //
-// The length is read before anything else is judged: once it is known every error swallows the data block,
-// so that the stream stays in step; while it is not, nothing can be swallowed.
+// The length is read before anything else is checked. Once it is known, every error swallows the data block,
+// so that the stream stays in step. Without a length, nothing can be swallowed.
 #include "protocol/commands.hpp"
 #include "protocol/numbers.hpp"
 

@@ -1,8 +1,8 @@
 // The words of one command line: separated by spaces alone, runs of them collapsed (rule 2).
 //
-// While it looks for the end of a token it also sees whether the token could be a key, so that keys are read
-// once. Other control bytes do not separate. Some clients (memcaslap) send keys with control bytes, and
-// memcached takes them; NUL and CR, which would make lines ambiguous to others, make a token unclean.
+// The search for the end of a token also finds whether the token could be a key, so that keys are read once.
+// Control bytes do not separate words: some clients (memcaslap) send keys with control bytes, and memcached
+// takes them. NUL and CR, which would make lines ambiguous to other programs, make a token unclean.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct Token {
   bool clean = true;      ///< no byte that a key may not hold
 
   [[nodiscard]] bool empty() const noexcept { return text.empty(); }
-  /// Of a key that comes as it is. One that may be base64 is for KeyReader.
+  /// For a key that comes as it is. KeyReader reads keys that may be base64.
   [[nodiscard]] bool is_key() const noexcept { return clean && !text.empty() && text.size() <= kMaxKeyBytes; }
 };
 
@@ -43,7 +43,7 @@ class Tokens {
   }
 
   [[nodiscard]] bool done() const noexcept { return at_ == end_; }
-  /// What is left, from the next token to the end of the line.
+  /// The rest of the line, from the next token on.
   [[nodiscard]] std::string_view rest() const noexcept { return {at_, static_cast<std::size_t>(end_ - at_)}; }
 
   /// The last token of the whole line, whatever was taken.

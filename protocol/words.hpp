@@ -1,5 +1,5 @@
-// Text eight bytes at a time (keys sixteen, where every processor of the kind can): loads that never leave
-// the text, and searches that cost one branch a word.
+// Text eight bytes at a time (keys sixteen, where SSE2 is the baseline): loads that never leave the text, and
+// searches that cost one branch a word.
 //
 // A search makes a mask whose lowest set bit is in the first byte that matches. Bits above it may be false
 // (borrows run upwards), so only the lowest is ever used. The masks assume the first byte in the lowest bits;
@@ -63,7 +63,7 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return (zeros - kEachByte) & ~zeros & kHighBits;
 }
 
-/// Marks bytes that keys of text do not hold: <= 0x20, and 0x7f.
+/// Marks bytes that usual text keys do not hold: <= 0x20, and 0x7f.
 [[nodiscard]] constexpr std::uint64_t mark_not_key(std::uint64_t word) noexcept {
   return (((word - kEachByte * 0x21U) & ~word) & kHighBits) | mark_equal(word, 0x7f);
 }
@@ -74,7 +74,7 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
 }
 
 #ifdef __SSE2__
-/// The same for the 16 bytes at `text`: all bits of such a byte, and no other.
+/// The same for the 16 bytes at `text`: sets all bits of each marked byte, and no others.
 [[nodiscard]] inline __m128i marks_not_key(const char* text) noexcept {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
   const __m128i up_to_space = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
@@ -82,7 +82,7 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
 }
 #endif
 
-/// The first byte in [text, end) that a key of text does not hold, or `end`.
+/// The first byte in [text, end) that a usual text key does not hold, or `end`.
 [[nodiscard]] inline const char* find_not_key(const char* text, const char* end) noexcept {
 #ifdef __SSE2__
   for (; end - text >= 16; text += 16) {
@@ -103,13 +103,14 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return text + first_marked(mark_not_key(load_short(text, static_cast<std::size_t>(end - text))));
 }
 
-/// Whether a key may hold `byte` in a classic command: what neither ends the word nor the line, nor NUL.
+/// Whether a key of a classic command may hold `byte`: any byte but NUL and those that end a word or the
+/// line.
 [[nodiscard]] constexpr bool is_key_byte(char byte) noexcept {
   return byte != '\0' && byte != ' ' && byte != '\r' && byte != '\n';
 }
 
-/// Whether `text` has no byte that find_not_key() finds; with less to do where only that is asked: the last
-/// look overlaps the one before.
+/// Whether `text` has no byte that find_not_key() finds. Faster than find_not_key(), because the last 16
+/// bytes compared overlap those before.
 [[nodiscard]] inline bool all_key_bytes(std::string_view text) noexcept {
   const char* const begin = text.data();
   const char* const end = begin + text.size();

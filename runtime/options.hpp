@@ -17,14 +17,14 @@ enum class prefetch_mode : std::uint8_t {
   off,       ///< never
   distance,  ///< when the task is `distance` slots from execution in the prefetch buffer
   at_spawn,  ///< when the task enters the prefetch buffer
-  tuned,     ///< at spawn, or at a distance that each worker finds by what tasks cost
+  tuned,     ///< at spawn, or at a distance that each worker finds by its tasks' cost
 };
 
 /// From which workers an idle worker takes tasks.
 enum class stealing_scope : std::uint8_t {
   off,      ///< none
-  node,     ///< those of workers on its NUMA node
-  machine,  ///< those of all workers, nearest first
+  node,     ///< workers on its NUMA node
+  machine,  ///< all workers, nearest first
 };
 
 /// In which order workers take immediate and deferred tasks.
@@ -33,7 +33,7 @@ enum class task_order : std::uint8_t {
   nls,  ///< one deferred queue for all, immediate tasks of any worker: the baseline of [LAS 6.1]
 };
 
-/// What the rebalancer moves from loaded workers to others, now and then [MK 3, 5].
+/// The things that the rebalancer moves from loaded workers to others, now and then [MK 3, 5].
 enum class rebalance_strategy : std::uint8_t {
   off,      ///< nothing
   pools,    ///< ownership of whole pools
@@ -59,7 +59,7 @@ struct PrefetchOptions {
   std::uint32_t window = 64;   ///< most tasks in the prefetch buffer at once, 1-256
 };
 
-/// What backs the arenas of nodes, items and tasks.
+/// The pages behind the arenas of nodes, items and tasks.
 enum class huge_pages_mode : std::uint8_t {
   off,          ///< 4 KiB pages (madvise NOHUGEPAGE)
   transparent,  ///< madvise HUGEPAGE on 2 MiB aligned arenas
@@ -70,7 +70,7 @@ struct MemoryOptions {
   std::size_t limit_bytes = 0;  ///< tree, items, buffers, retired and unread output together; 0: found out
   huge_pages_mode huge_pages = huge_pages_mode::transparent;
   bool numa_placement = true;  ///< bind each worker's arenas to the NUMA node of its PU
-  bool in_core = false;  ///< what a crash leaves has the arenas, too: as large as they are, with all data
+  bool in_core = false;        ///< a core dump has the arenas, too: as large as they are, with all data
 };
 
 /// How often a worker publishes the epoch that it is in [Mx 4.4, fig. 11].

@@ -43,7 +43,7 @@ constexpr std::array kFlags{
     PropertyFlag{"status-interval", "status.interval", "seconds between progress lines; 0: none [10]"},
 };
 
-/// YCSB's long options with one dash; the rest of them is one letter.
+/// YCSB's long options with one dash; its other options are single letters.
 constexpr std::array<std::string_view, 3> kOneDash{"-threads", "-target", "-db"};
 constexpr std::size_t kKeyPrefixBytes = 4;  // "user"
 
@@ -78,7 +78,7 @@ class Translator {
     return at_ + 1 < arguments_.size() ? std::optional(arguments_[++at_]) : std::nullopt;
   }
 
-  /// Handles the argument at at_; the text of what is wrong, or empty.
+  /// Handles the argument at at_. Returns an error text, or an empty one.
   std::string one(const std::string& argument) {
     if (argument == "-load" || argument == "-t") {
       command_ = argument == "-load" ? "load" : "run";

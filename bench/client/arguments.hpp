@@ -1,8 +1,8 @@
 // The command line in YCSB's manner, turned into one that an ordinary parser understands.
 //
 // YCSB has long options with one dash (-threads 4), a command as an option (-load, -t) or as the first word,
-// and the store as the second word. A flag that has a property's name is that property, set where it stands,
-// so that among flags and -p the later wins.
+// and the store as the second word. A flag with a property's name sets that property at its place in the
+// line, so that among flags and -p the later one wins.
 #pragma once
 
 #include <span>
@@ -21,11 +21,11 @@ struct PropertyFlag {
   std::string_view help;
 };
 
-/// All of them, in the order of the help text.
+/// All property flags, in the order of the help text.
 std::span<const PropertyFlag> property_flags() noexcept;
 
-/// Arguments behind the program's name: a load or run comes out as that word first, then -P, -p and flags
-/// that are no properties. Other commands come out as they are. Fails where a value is missing.
+/// Takes the arguments behind the program's name. A load or run is returned as that word, then -P, -p and the
+/// flags that are no properties. Other commands are returned unchanged. Fails if a value is missing.
 /// Thread-safety: any thread.
 runtime::Result<std::vector<std::string>> translate_arguments(const std::vector<std::string>& arguments);
 

@@ -1,6 +1,6 @@
 // Bytes on their way from or to a socket: appended at the end, taken from the front, in one flat piece of
-// memory, because parsing and sending want it flat. What is left is moved to the front only when room is
-// needed.
+// memory, because parsing and sending need it flat. The remaining bytes are moved to the front only when room
+// is needed.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class ByteQueue {
  public:
   explicit ByteQueue(std::size_t capacity_bytes) : memory_(capacity_bytes) {}
 
-  /// Where to write the next bytes; room for at least `bytes`. Invalidates views.
+  /// The place for the next bytes, with room for at least `bytes`. Invalidates views.
   char* prepare(std::size_t bytes) {
     if (memory_.size() - end_ < bytes) {
       make_room(bytes);
@@ -23,7 +23,7 @@ class ByteQueue {
   }
   /// How much can be written at prepare().
   [[nodiscard]] std::size_t room() const noexcept { return memory_.size() - end_; }
-  /// Appends what was written there.
+  /// Appends `bytes` bytes that were written at prepare().
   void commit(std::size_t bytes) noexcept { end_ += bytes; }
 
   [[nodiscard]] std::string_view view() const noexcept { return {memory_.data() + begin_, end_ - begin_}; }

@@ -130,7 +130,7 @@ bool ClientThread::at_work(std::uint64_t now_ns) const noexcept {
 
 std::uint64_t ClientThread::wait_ns(std::uint64_t now_ns) const noexcept {
   std::uint64_t until_ns = heard_ns_ + silence_ns();
-  // With every pipeline full only a reply makes room.
+  // If every pipeline is full, only a reply makes room.
   if (pacer_.paced() && may_send(now_ns) && outstanding_ < active_ * options_.depth) {
     until_ns = std::min(until_ns, pacer_.next_ns());
     until_ns = times_.deadline_ns != 0 ? std::min(until_ns, times_.deadline_ns) : until_ns;
@@ -141,7 +141,7 @@ std::uint64_t ClientThread::wait_ns(std::uint64_t now_ns) const noexcept {
 void ClientThread::handle_events(std::span<const epoll_event> events) {
   for (const epoll_event& event : events) {
     if (event.data.u64 == kInterrupt) {
-      heard_ns_ = monotonic_ns();  // patience begins
+      heard_ns_ = monotonic_ns();  // the time-out begins
       continue;
     }
     const auto index = static_cast<std::size_t>(event.data.u64);
@@ -162,7 +162,7 @@ void ClientThread::handle_events(std::span<const epoll_event> events) {
 
 void ClientThread::send_due(std::uint64_t now_ns) {
   if (outstanding_ == 0) {
-    heard_ns_ = now_ns;  // silence is no failure where nothing was asked
+    heard_ns_ = now_ns;  // silence is no failure if no request is outstanding
   }
   std::size_t passed = 0;  // connections in a row that have no room
   while (may_send(now_ns) && pacer_.next_ns() <= now_ns && passed < connections_.size()) {
@@ -199,7 +199,7 @@ void ClientThread::run(const RunTimes& times) {
   recorder_.start(times.start_ns, times.warmup_ns);
   start_all();
   std::array<epoll_event, kEventsATurn> events;
-  // A closed loop only waits for replies: no need to know the time more exactly than at the last of them.
+  // A closed loop only waits for replies, so the time of the last reply is exact enough.
   const auto time = [this] { return pacer_.paced() ? monotonic_ns() : heard_ns_; };
   for (std::uint64_t now_ns = time(); at_work(now_ns); now_ns = time()) {
     if (pacer_.paced()) {

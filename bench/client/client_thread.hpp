@@ -1,9 +1,9 @@
 // A client thread: its connections in one epoll set, turned one after the other until its operations are
 // done.
 //
-// Closed loop: a connection that has its replies sends the next requests. Paced: what is due goes to the
-// connections in turns, to the next that has room in its pipeline; if none has, it waits, and its latency
-// runs from when it was due.
+// Closed loop: a connection that has its replies sends the next requests. Paced: due operations go to the
+// connections in turn, to the next one with room in its pipeline. If none has room, the operation waits, and
+// its latency runs from its due time.
 #pragma once
 
 #include <sys/epoll.h>
@@ -27,17 +27,17 @@ namespace mxkv::bench {
 struct ClientOptions {
   std::size_t connections = 1;  ///< of this thread
   std::size_t depth = 1;        ///< requests in flight a connection
-  std::size_t refill = 1;       ///< how many are answered before new ones are made
+  std::size_t refill = 1;       ///< requests that must be answered before new ones are made
   PacerOptions pace;
-  std::uint64_t silence_ms = 30'000;  ///< with no byte for so long the run has failed
+  std::uint64_t silence_ms = 30'000;  ///< the run fails after so long without a byte
 };
 
 /// The times that all threads of a run share, in monotonic nanoseconds.
 struct RunTimes {
   std::uint64_t start_ns = 0;
-  std::uint64_t warmup_ns = 0;           ///< what ends within it is not measured
-  std::uint64_t deadline_ns = 0;         ///< after which no request is made; 0: none
-  const Interrupt* interrupt = nullptr;  ///< when it comes no request is made any more; null: it never does
+  std::uint64_t warmup_ns = 0;           ///< operations that end within it are not measured
+  std::uint64_t deadline_ns = 0;         ///< no request is made after it; 0: none
+  const Interrupt* interrupt = nullptr;  ///< no request is made after it; null: there is none
 };
 
 /// Nanoseconds of the monotonic clock.
@@ -51,13 +51,13 @@ class ClientThread {
 
   /// Opens the connections. At start-up.
   [[nodiscard]] runtime::Result<std::size_t> connect(const Endpoint& endpoint);
-  /// Runs to the end. What went wrong beyond failed operations is in problem().
+  /// Runs to the end. problem() has errors other than failed operations.
   void run(const RunTimes& times);
 
   [[nodiscard]] const Recorder& recorder() const noexcept { return recorder_; }
   [[nodiscard]] const ScheduleFigures& schedule() const noexcept { return pacer_.figures(); }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
-  /// What the server said to the first request that it refused; empty: it refused none. After run().
+  /// The server's answer to the first request that it refused; empty if it refused none. After run().
   [[nodiscard]] const std::string& refusal() const noexcept;
   [[nodiscard]] std::uint64_t operations_done() const noexcept {
     return done_.load(std::memory_order_relaxed);
@@ -100,7 +100,7 @@ class ClientThread {
   std::size_t next_ = 0;              // paced: the connection whose turn it is
   std::size_t outstanding_ = 0;       // paced: requests in flight
   std::vector<std::size_t> offered_;  // paced: connections that have something to send
-  std::uint64_t heard_ns_ = 0;        // when there last was a byte, or nothing to wait for
+  std::uint64_t heard_ns_ = 0;        // time of the last byte, or when no reply was outstanding
   std::string problem_;
   std::atomic<std::uint64_t> done_{0};  // figures for the progress line: relaxed, pair with nothing
   std::atomic<std::uint64_t> lag_ns_{0};

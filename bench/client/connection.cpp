@@ -34,7 +34,7 @@ Connection::Status Connection::start(const ConnectionContext& context, std::uint
 
 Connection::Status Connection::turn(const ConnectionContext& context, std::uint64_t now_ns, bool sending) {
   const bool healthy = read_replies(context, now_ns);
-  if (pause_ns_ > 0) {  // as YCSB, which lets the whole thread sleep
+  if (pause_ns_ > 0) {  // as in YCSB, the whole thread sleeps
     std::this_thread::sleep_for(std::chrono::nanoseconds(std::exchange(pause_ns_, 0)));
   }
   if (healthy && sending && !context.pacer.paced() && ring_.size() - count_ >= refill_) {
@@ -62,7 +62,7 @@ bool Connection::read_replies(const ConnectionContext& context, std::uint64_t no
   return true;
 }
 
-/// Keeps the first line that refused something, for people.
+/// Keeps the first line that refused a request, for the report.
 void Connection::note_refusal(std::string_view reply) {
   constexpr std::size_t kMostBytes = 200;
   if (refusal_.empty()) {
@@ -79,7 +79,7 @@ bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t n
   bool in_step = true;
   while (!input.empty() && in_step) {
     if (count_ == 0) {
-      return false;  // a reply nobody asked for
+      return false;  // a reply without a request
     }
     const Step step = context.wire.read_reply(ring_[head_], input, reply_);
     if (step.outcome == Outcome::error || step.outcome == Outcome::out_of_step) [[unlikely]] {
@@ -101,7 +101,7 @@ bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t n
 
 void Connection::finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns,
                               bool sending) {
-  Operation& operation = ring_[head_];  // free to be pushed over, by itself at most
+  Operation& operation = ring_[head_];  // its slot is free, but only its own next request may overwrite it
   head_ = head_ + 1 == ring_.size() ? 0 : head_ + 1;
   --count_;
   if (outcome == Outcome::follow_up) {
@@ -124,13 +124,13 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
     tally.intended.record(now_ns - (operation.begin_ns != 0 ? operation.start_ns : operation.due_ns));
   }
   if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
-    context.workload.inserted().acknowledge(operation.record);  // a failed one too, as in YCSB
+    context.workload.inserted().acknowledge(operation.record);  // a failed insert too, as in YCSB
   }
   if (!operation.modify) {
     return;
   }
   ++context.tally.halves;
-  if (operation.kind == OperationKind::read && sending) {  // whatever the read brought, as in YCSB
+  if (operation.kind == OperationKind::read && sending) {  // whatever the read returned, as in YCSB
     operation.kind = OperationKind::update;
     operation.begin_ns = operation.start_ns;
     operation.start_ns = now_ns;

@@ -21,7 +21,7 @@
 
 namespace mxkv::bench {
 
-/// Where a connection gets its operations from and hands their ends to.
+/// The source of a connection's operations, and the recorder of their ends.
 struct ConnectionContext {
   const Wire& wire;
   OperationSource& source;
@@ -39,25 +39,25 @@ class Connection {
 
   enum class Status {
     waiting,  ///< replies are outstanding
-    idle,     ///< none is, and there is nothing left to send
-    broken,   ///< closed by the server or out of step; what was outstanding is counted as errors
+    idle,     ///< no replies are outstanding, and no requests are left to send
+    broken,   ///< closed by the server or out of step; outstanding requests are counted as errors
   };
   /// Fills the pipeline for the first time.
   Status start(const ConnectionContext& context, std::uint64_t now_ns);
   /// The socket can be read or written. `sending`: whether new requests may be made.
   Status turn(const ConnectionContext& context, std::uint64_t now_ns, bool sending);
-  /// Paced runs: puts the operation that is due into the pipeline, to be sent by turn() or flush(). False
-  /// where the pipeline is full or no operation is left.
+  /// Paced runs: puts the due operation into the pipeline, to be sent by turn() or flush(). Returns false if
+  /// the pipeline is full or no operation is left.
   bool offer(const ConnectionContext& context, std::uint64_t now_ns);
-  /// Sends what waits. False if the connection is broken.
+  /// Sends the waiting bytes. Returns false if the connection is broken.
   bool flush();
-  /// Counts what is outstanding as errors.
+  /// Counts the outstanding requests as errors.
   void abandon(const ConnectionContext& context, std::uint64_t now_ns);
 
   /// Whether bytes are waiting for the socket to take more.
   [[nodiscard]] bool wants_write() const noexcept { return !out_.empty(); }
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
-  /// The first line by which the server refused a request, or that made no sense; empty: none did.
+  /// The first line that refused a request or was malformed; empty if there was none.
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
   [[nodiscard]] std::size_t outstanding() const noexcept { return count_; }
 
@@ -71,7 +71,8 @@ class Connection {
   /// Writes the request and waits for its reply behind all others.
   void push(const ConnectionContext& context, const Operation& operation);
   [[nodiscard]] Status status() const noexcept { return count_ != 0 ? Status::waiting : Status::idle; }
-  /// Takes the oldest request off the pipeline and counts it; `sending`: what follows from it is sent.
+  /// Takes the oldest request off the pipeline and counts it; with `sending`, sends the request that follows
+  /// from it.
   void finish_front(const ConnectionContext& context, Outcome outcome, std::uint64_t now_ns, bool sending);
 
   Socket socket_;
@@ -83,7 +84,7 @@ class Connection {
   std::size_t refill_;
   std::size_t head_ = 0;
   std::size_t count_ = 0;
-  std::uint64_t pause_ns_ = 0;  // to be slept before the next send: a refused insert is tried again
+  std::uint64_t pause_ns_ = 0;  // to sleep before the next send, which retries a refused insert
 };
 
 }  // namespace mxkv::bench

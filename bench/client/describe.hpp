@@ -1,4 +1,4 @@
-// What a run was, in words: the settings that a result file carries, by the names of flags and properties.
+// The settings of a run for its result file, by the names of flags and properties.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The floor: requests and replies as long as memcached's, with nothing in the replies to look at.
+// The floor: requests and replies as long as memcached's. The replies have no contents to verify.
 #include <string>
 
 #include "bench/client/wire.hpp"

@@ -30,11 +30,11 @@ class Histogram {
   }
 
   void merge(const Histogram& other) noexcept;
-  /// As if nothing had been recorded.
+  /// Empties the histogram.
   void clear() noexcept { *this = Histogram(); }
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  /// 0 where nothing was recorded; so are min, max and percentiles.
+  /// 0 if the histogram is empty; so are min, max and percentiles.
   [[nodiscard]] double mean() const noexcept;
   [[nodiscard]] std::uint64_t min() const noexcept { return count_ != 0 ? min_ : 0; }
   [[nodiscard]] std::uint64_t max() const noexcept { return max_; }

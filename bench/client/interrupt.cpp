@@ -41,7 +41,7 @@ void make_readable(const Socket& event) noexcept {
   [[maybe_unused]] const auto bytes = ::write(event.descriptor(), &one, sizeof one);
 }
 
-/// As if it had never been blocked.
+/// Ends the process as if the signal had never been blocked.
 void end_by(int signal) noexcept {
   std::signal(signal, SIG_DFL);
   const sigset_t set = ending_signals();

@@ -1,6 +1,6 @@
-// SIGINT and SIGTERM end a run early, not at once: no more requests are made, the replies of those that are
-// out are waited for, and what was measured until then is told and written. A second signal ends the process
-// as it would have.
+// SIGINT and SIGTERM end a run early, but not at once: the client makes no more requests, waits for the
+// outstanding replies, and prints and writes the results until then. A second signal ends the process as
+// usual.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,7 @@ class Interrupt {
   Socket signals_;  // Sockets only for their closing
   Socket came_;
   Socket end_;
-  std::atomic<int> signal_{
-      0};  // relaxed: those that are woken by came_ look again, nothing else is ordered by it
+  std::atomic<int> signal_{0};  // relaxed: threads woken by came_ look again, and it orders no other data
   std::thread thread_;
 };
 

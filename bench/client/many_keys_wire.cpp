@@ -1,7 +1,7 @@
-// What is atomic on many keys, in mxkv's meta commands: locked pages (mr X), locked touches (mt), batches
+// Atomic operations on many keys, by mxkv's meta commands: locked pages (mr X), locked touches (mt), batches
 // (mb).
 //
-// A page is checked as that of a scan. A touch must have met every loaded key with the prefix, and may have
+// A page is checked like a scan's page. A touch must have met every loaded key with the prefix, and may have
 // met more. A batch must be answered as a whole: a line for each of its lines, and one behind them.
 #include <algorithm>
 #include <optional>
@@ -89,7 +89,7 @@ class ManyKeysWire final : public Wire {
     }
   }
 
-  /// One item at a time, so that a long reply is never looked at twice.
+  /// Reads one item at a time, so that a long reply is never parsed twice.
   Step read_page(const Operation& operation, std::string_view input, ReplyState& state) const {
     ScanCheck& check = state.scan;
     const LoadedKeys& loaded = *shape_.loaded;
@@ -165,7 +165,7 @@ class ManyKeysWire final : public Wire {
     return {line->size() + kLineEnd.size(), all ? Outcome::ok : Outcome::not_found};
   }
 
-  /// One line at a time; of a batch that was not done there is only one.
+  /// Reads one line at a time; a failed batch has only one.
   static Step read_batch(const Operation& operation, std::string_view input, ReplyState& state) noexcept {
     if (input.starts_with(kDone)) {
       const bool last = state.parts == operation.batch.size();

@@ -1,4 +1,4 @@
-// What the classic and the meta commands answer alike.
+// Answers that classic and meta commands have in common.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace mxkv::bench {
 
-/// A line that is none of the expected replies: an error the server names, or nonsense.
+/// A line that is none of the expected replies: an error of the server, or nonsense.
 inline Step read_refusal(std::string_view input) noexcept {
   const auto line = first_line(input);
   if (!line) {

@@ -1,5 +1,5 @@
-// memcached's classic protocol, and mxkv's `scan` in the same style; what is atomic on many keys goes to
-// many_keys_wire.cpp.
+// memcached's classic protocol, and mxkv's `scan` in the same style. many_keys_wire.cpp has the atomic
+// operations on many keys.
 #include <limits>
 #include <memory>
 #include <string>
@@ -50,7 +50,7 @@ Item read_item(std::string_view input) noexcept {
   return {Item::Status::complete, fields.substr(0, key_end), input.substr(data_at, *bytes), whole};
 }
 
-/// What follows from an item that is not complete.
+/// The step for an item that is not complete.
 Step unread(const Item& item) noexcept {
   return item.status == Item::Status::malformed ? Step{0, Outcome::out_of_step} : Step{};
 }
@@ -150,7 +150,7 @@ class MemcachedWire final : public Wire {
     return input.starts_with(kStored) ? Step{kStored.size(), Outcome::ok} : read_refusal(input);
   }
 
-  /// Compares with the one right reply, built from the request; anything else goes the long way.
+  /// Compares with the one right reply, built from the request; any other reply goes the long way.
   Step read_get(const Operation& operation, std::string_view input) const {
     if (constant_bytes_ == kVarying) {
       return read_other_get(operation, input);
@@ -186,7 +186,7 @@ class MemcachedWire final : public Wire {
     return {item.bytes + kEnd.size(), right ? Outcome::ok : Outcome::wrong};
   }
 
-  /// One item at a time. Items come in the order of their keys; one that is left out is missing.
+  /// Reads one item at a time. Items come in the order of their keys; an item left out is missing.
   Step read_multi_get(const Operation& operation, std::string_view input, ReplyState& state) const {
     const std::uint32_t count = shape_.multi_keys.count();
     if (input.starts_with(kValue)) {
@@ -219,7 +219,7 @@ class MemcachedWire final : public Wire {
     return state.missing || state.parts < count ? Outcome::not_found : Outcome::ok;
   }
 
-  /// One item at a time, so that a long reply is never looked at twice.
+  /// Reads one item at a time, so that a long reply is never parsed twice.
   Step read_scan(const Operation& operation, std::string_view input, ReplyState& state) const {
     constexpr std::string_view kCursor = "CURSOR ";
     ScanCheck& check = state.scan;

@@ -24,7 +24,7 @@ const std::map<std::string, ServerKind> kServerKinds{{"mxkv", ServerKind::mxkv},
                                                      {"redis-lex", ServerKind::redis_lex},
                                                      {"echo", ServerKind::echo}};
 
-/// Flags as they stand on the command line, before they are put together.
+/// The flags of the command line, before combine() merges them.
 struct Flags {
   Options options;
   std::string server;
@@ -37,7 +37,7 @@ struct Flags {
   std::string password_file;
 };
 
-/// How the run is measured and where its result goes.
+/// Flags for the measurement and the result files.
 void add_measuring_flags(CLI::App& command, Options& options) {
   static const std::map<std::string, Arrivals> kArrivals{{"constant", Arrivals::constant},
                                                          {"poisson", Arrivals::poisson}};
@@ -65,7 +65,7 @@ void add_measuring_flags(CLI::App& command, Options& options) {
                    "do not ask the server for its counters");
 }
 
-/// What the server asks of who connects.
+/// Flags for TLS and login.
 void add_door_flags(CLI::App& command, Flags& flags) {
   command.add_flag("--tls", flags.tls.wanted, "speak TLS");
   command.add_option("--ca", flags.tls.ca, "with --tls: the server's certificate leads to one in there")
@@ -143,7 +143,8 @@ std::string footer() {
          "  --key-bytes N               keys of exactly N bytes, 23 to 250\n" + std::string(kOwnProperties);
 }
 
-/// Fills in what presets, files and settings say, in this order; the text of what is wrong, or empty.
+/// Takes the properties of presets, files and settings, in this order. Returns an error text, or an empty
+/// one.
 std::string collect(const Flags& flags, Properties& properties) {
   if (!flags.preset.empty()) {
     const auto text = preset(flags.preset);
@@ -233,7 +234,7 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
 }
 
 void read_redis(PropertyReader& properties, RedisOptions& redis) {
-  static_cast<void>(properties.choice("redis.datatype", {"string"}, 0));  // YCSB's other one is refused
+  static_cast<void>(properties.choice("redis.datatype", {"string"}, 0));  // YCSB's other type is refused
   redis.indexed = properties.truth("redis.index", true);
 }
 
@@ -281,7 +282,7 @@ void check_together(PropertyReader& properties, const Options& options) {
   }
 }
 
-/// Puts the flags together. What is wrong goes to stderr, all of it; whether nothing was.
+/// Combines the flags into the options. Prints all errors to stderr, and returns whether there were none.
 bool combine(Flags& flags, bool load) {
   Properties properties;
   if (const std::string problem = collect(flags, properties); !problem.empty()) {

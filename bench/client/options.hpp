@@ -1,4 +1,4 @@
-// The flags of mxkv-ycsb, and what they are by default. Names follow YCSB's properties.
+// The flags of mxkv-ycsb and their defaults. Names follow YCSB's properties.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct Options {
   std::size_t refill = 0;       ///< answered requests before new ones are made; 0: the whole depth
   double target_ops_per_s = 0;  ///< over all connections; 0: as many as the server answers
   Arrivals arrivals = Arrivals::constant;
-  std::uint64_t warmup_ms = 0;          ///< what ends within it is left out of all figures
+  std::uint64_t warmup_ms = 0;          ///< operations that end within it are left out of all figures
   std::uint64_t max_execution_s = 0;    ///< 0: no limit
   std::uint64_t status_interval_s = 0;  ///< seconds between progress lines; 0: none
   std::string label;                    ///< opens progress lines
@@ -47,7 +47,7 @@ struct Options {
 /// Exit code for a command line that is wrong.
 inline constexpr int kUsageError = 2;
 
-/// What to do: run with options, or leave at once with an exit code (help, or a message that was printed).
+/// Options to run with, or an exit code to leave with at once (after help or an error message).
 using ParsedOptions = std::variant<Options, int>;
 
 /// Thread-safety: startup only.

@@ -1,8 +1,8 @@
-// When each operation of an open-loop run is due, whatever the server does.
+// The due times of the operations of an open-loop run, whatever the server does.
 //
-// A closed loop asks less of a server that is slow, and so hides the waiting that its users would see
-// ("coordinated omission"). Here the times are fixed in advance: an operation that is sent late is measured
-// from when it was due. The pacer only does arithmetic; whoever holds the clock asks it what is due.
+// A closed loop asks less of a slow server, and so hides the waiting that its users would see ("coordinated
+// omission"). Here the times are fixed in advance: an operation that is sent late is measured from its due
+// time. The pacer only does arithmetic; the caller has the clock.
 #pragma once
 
 #include <algorithm>
@@ -17,9 +17,9 @@ enum class Arrivals : std::uint8_t {
   poisson,   ///< exponentially distributed gaps, as of many independent users
 };
 
-/// The part of one client thread.
+/// The schedule of one client thread.
 struct PacerOptions {
-  double rate_per_s = 0;  ///< of all threads together; 0: closed loop, nothing is ever waited for
+  double rate_per_s = 0;  ///< of all threads together; 0: closed loop, every operation is due at once
   Arrivals arrivals = Arrivals::constant;
   std::uint32_t index = 0;
   std::uint32_t threads = 1;
@@ -28,21 +28,21 @@ struct PacerOptions {
 
 /// How well a schedule was kept.
 struct ScheduleFigures {
-  static constexpr std::uint64_t kLateNs = 100'000'000;  ///< a lag that is said
+  static constexpr std::uint64_t kLateNs = 100'000'000;  ///< a greater lag is reported
 
   double rate_per_s = 0;  ///< 0: there was none
   Arrivals arrivals = Arrivals::constant;
   std::uint64_t sent = 0;
   std::uint64_t unsent = 0;       ///< due within the time of the run, never sent
   std::uint64_t length_ns = 0;    ///< from the start to the last due time
-  std::uint64_t max_lag_ns = 0;   ///< the latest that an operation was sent behind its due time
-  std::uint64_t last_lag_ns = 0;  ///< the same of the last operation
+  std::uint64_t max_lag_ns = 0;   ///< the longest delay of an operation behind its due time
+  std::uint64_t last_lag_ns = 0;  ///< the delay of the last operation
 
-  /// The load was not the one asked for: an operation was more than 100 ms late, or the last one more than 1
-  /// % of the schedule (and more than 10 ms, which any machine may take), or those of more than 10 ms were
-  /// never sent.
+  /// Whether the load was not the requested one: an operation was more than 100 ms late, or the last one more
+  /// than 1 % of the schedule (and more than 10 ms, which any machine may take), or operations of more than
+  /// 10 ms were never sent.
   [[nodiscard]] bool fell_behind() const noexcept;
-  /// Of two threads or clients that ran at the same time: rates and counts add up, lags are the greater.
+  /// Adds a thread or client that ran at the same time: rates and counts add up, the greater lags remain.
   void merge(const ScheduleFigures& other) noexcept;
 };
 
@@ -56,9 +56,9 @@ class Pacer {
   void start(std::uint64_t now_ns) noexcept;
   /// When the next operation is due. Only if paced().
   [[nodiscard]] std::uint64_t next_ns() const noexcept { return next_ns_; }
-  /// The next operation is sent now, late or in time; its due time.
+  /// Notes that the next operation is sent now, late or in time. Returns its due time.
   std::uint64_t send(std::uint64_t now_ns) noexcept;
-  /// No more is sent: what was due before `end_ns` counts as unsent.
+  /// Ends the schedule: operations due before `end_ns` that were not sent count as unsent.
   void stop(std::uint64_t end_ns) noexcept;
   /// How late the operation due next already is.
   [[nodiscard]] std::uint64_t lag_ns(std::uint64_t now_ns) const noexcept {

@@ -22,7 +22,7 @@ void Recorder::finish(std::uint64_t now_ns) {
 
 void Recorder::roll(std::uint64_t now_ns) {
   close_slice(slice_end_ns_);
-  while (slice_end_ns_ <= now_ns) {  // seconds in which nothing ended are passed over
+  while (slice_end_ns_ <= now_ns) {  // skips seconds without operations
     slice_start_ns_ = slice_end_ns_;
     slice_end_ns_ =
         warming() ? std::min(slice_start_ns_ + kSliceNs, measure_ns_) : slice_start_ns_ + kSliceNs;

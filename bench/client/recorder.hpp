@@ -1,8 +1,8 @@
-// Where a client thread counts: the second it is in, and the sum of those behind it.
+// The counters of a client thread: the current second, and the sum of the earlier ones.
 //
-// An operation is counted in the tally of the current second alone, so that the series costs an operation
-// nothing; once a second that tally is added to the sum, handed in to the series and emptied. What ends
-// within the warm-up goes to a sum of its own. An operation belongs to the second in which its reply came.
+// An operation is counted only in the tally of the current second, so the series costs an operation nothing.
+// Once a second that tally is added to the sum and to the series, and emptied. Operations that end within the
+// warm-up go to a sum of their own. An operation belongs to the second in which its reply came.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace mxkv::bench {
 
-/// What ended within the warm-up: in no figure but these, yet a failure is one there too.
+/// Operations that ended within the warm-up. They are only in these figures, but their failures are failures
+/// of the run.
 struct WarmupFigures {
   std::uint64_t operations = 0;
   std::uint64_t misses = 0;
@@ -27,20 +28,20 @@ class Recorder {
 
   /// Counting begins; measuring begins when the warm-up is over. Monotonic nanoseconds.
   void start(std::uint64_t start_ns, std::uint64_t warmup_ns) noexcept;
-  /// To be called before something that ended now is counted.
+  /// Call this before counting an operation that ended now.
   void tick(std::uint64_t now_ns) {
     if (now_ns >= slice_end_ns_) {
       roll(now_ns);
     }
   }
-  /// Where to count; valid as long as the recorder.
+  /// The tally to count in; valid as long as the recorder.
   [[nodiscard]] Tally& current() noexcept { return current_; }
-  /// The run is over; what is left of a second is handed in.
+  /// Ends the run: adds the rest of the last second.
   void finish(std::uint64_t now_ns);
 
-  /// All that ended, warm-up included.
+  /// Operations that ended, warm-up included.
   [[nodiscard]] std::uint64_t operations() const noexcept { return done_ + current_.operations(); }
-  /// What was measured; whole after finish().
+  /// The measured operations; complete after finish().
   [[nodiscard]] const Tally& measured() const noexcept { return measured_; }
   [[nodiscard]] const WarmupFigures& warmup() const noexcept { return warmup_; }
 

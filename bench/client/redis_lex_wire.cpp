@@ -1,8 +1,8 @@
 // redis's fastest ordered range: one sorted set whose members carry their values.
 //
 // A sorted set whose members all have score 0 is ordered by the member's bytes, so ZRANGEBYLEX over members
-// "<key> <value>" gives records in key order: the space sorts before every digit. Updating a member would
-// need a removal first: not offered.
+// "<key> <value>" gives records in key order: the space sorts before every digit. There are no updates,
+// because a member would have to be removed first.
 #include "bench/client/resp_text.hpp"
 #include "bench/client/wire.hpp"
 

@@ -18,7 +18,7 @@ inline void write_redis_multi_get(const RecordShape& shape, const Operation& ope
   out.commit(static_cast<std::size_t>(at - begin));
 }
 
-/// One value at a time.
+/// Reads one value at a time.
 inline Step read_redis_multi_get(const RecordShape& shape, const Operation& operation, std::string_view input,
                                  ReplyState& state) {
   const std::uint32_t count = shape.multi_keys.count();

@@ -6,7 +6,7 @@
 //   update  SET key record
 //   scan    ZRANGEBYSCORE _indices score +inf LIMIT 0 n; then, with its reply, MGET of every key found
 //
-// So a scan's order is that of hash codes, not of keys: it is what YCSB measures, and no ordered range
+// So a scan returns keys in the order of hash codes, not of keys. YCSB measures this; it is no ordered range
 // (redis_lex is).
 #include <string>
 
@@ -124,7 +124,7 @@ class RedisWire final : public Wire {
     out.commit(static_cast<std::size_t>(at - begin));
   }
 
-  /// The reply to a SET, and behind an insert that to its ZADD.
+  /// Reads the reply to a SET, and for an insert the reply to its ZADD.
   [[nodiscard]] Step read_written(const Operation& operation, std::string_view input,
                                   ReplyState& state) const noexcept {
     const auto line = first_line(input);
@@ -196,7 +196,7 @@ class RedisWire final : public Wire {
     return none ? Outcome::not_found : Outcome::wrong;
   }
 
-  /// The records of the oldest scan that waits for its own.
+  /// Reads the records of the oldest scan that waits for them.
   Step read_records_of_scan(std::string_view input, ReplyState& state) const {
     RecordsToRead& to_read = state.to_read;
     if (!to_read.started) {

@@ -73,8 +73,8 @@ void append_verified(std::string& out, const Tally& tally) {
   append(out, "[VERIFY], Return=ERROR, %" PRIu64 "\n", missing);
 }
 
-/// Seconds until the end by the operations left and by the time left, whichever comes first; below 0: not
-/// known.
+/// Seconds until the end, by the remaining operations or the remaining time, whichever comes first; below 0
+/// if unknown.
 double seconds_left(const Progress& progress) {
   double left = -1;
   if (progress.total_operations > progress.operations && progress.operations > 0) {

@@ -1,9 +1,9 @@
-// What a run prints: YCSB's progress line and its report, so that scripts which read YCSB's output read ours.
+// A run's output: YCSB's progress line and its report, so that scripts which read YCSB's output read ours.
 //
-// Additions: [VERIFY] counts what was checked in every reply; [CLIENT] and [SERVER] say what an operation
-// cost them; [SCHEDULE] how well a paced run kept its schedule. All values are numbers. As in YCSB with
-// measurement.interval=both, [READ] is measured from the sending and [Intended-READ] from the time the
-// operation was due.
+// Additions: [VERIFY] counts the checks of replies; [CLIENT] and [SERVER] have their CPU time an operation;
+// [SCHEDULE] how well a paced run kept its schedule. All values are numbers. As in YCSB with
+// measurement.interval=both, [READ] is measured from the sending and [Intended-READ] from the operation's due
+// time.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Progress {
 /// [READ: Count=99, Max=211, Min=12, Avg=20.5, 50=19, 99=130, 99.9=200]", latencies in microseconds.
 std::string progress_line(const Progress& progress, const std::string& date);
 
-/// That the load was not the one asked for, and by how much; empty if it was.
+/// Warns that the load was not the requested one, and by how much; empty if it was.
 std::string schedule_warning(const ScheduleFigures& schedule);
 
 /// The report at the end, one "[SECTION], name, value" a line.

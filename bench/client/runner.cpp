@@ -36,7 +36,7 @@ std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape
   return make_memcached_wire(shape);
 }
 
-/// The client threads of one run and the line that says how far they are.
+/// The client threads of one run, and its progress line.
 class Run {
  public:
   Run(const Options& options, SharedWorkload& workload, const Wire& wire, ServerWatch& server,
@@ -187,7 +187,7 @@ class Run {
   }
 
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-  /// Threads hand in a second when they next wake: a line that comes a little later has all of it.
+  /// Threads add a second to the series when they next wake, so a slightly later line has the whole second.
   static constexpr std::uint64_t kLateThreadNs = 20 * kNsPerMs;
 
   const Options& options_;

@@ -1,4 +1,4 @@
-// A whole run: its threads, the progress lines while they work, and what they counted together.
+// A whole run: its threads, its progress lines, and the sum of the threads' counters.
 #pragma once
 
 #include <string>
@@ -15,8 +15,7 @@ namespace mxkv::bench {
 /// Fails only before the first request. Thread-safety: one run a process at a time.
 runtime::Result<RunResult> run_client(const Options& options, const Interrupt* interrupt = nullptr);
 
-/// What the process exits with: 0 if no more than `max_failures` operations did not do what they had to, and
-/// nothing ended the run early.
+/// The process's exit code: 0 if at most `max_failures` operations failed, and the run was not ended early.
 int exit_code_of(const RunResult& result, bool misses_allowed, std::uint64_t max_failures = 0) noexcept;
 
 }  // namespace mxkv::bench

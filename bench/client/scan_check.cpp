@@ -49,7 +49,7 @@ std::size_t LoadedKeys::find(std::uint64_t hash) const noexcept {
 }
 
 std::size_t LoadedKeys::count_prefix(std::string_view prefix) const noexcept {
-  // The first bytes of a key against the prefix: all that are less come first, then all that are equal.
+  // Compare the first bytes of a key with the prefix: lesser keys come first, then equal ones.
   const auto compare = [this, prefix](std::uint64_t hash) {
     std::array<char, KeyFormat::kMaxBytes> key;
     return std::string_view(key.data(), format_.write(hash, key.data()))

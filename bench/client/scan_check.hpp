@@ -1,9 +1,9 @@
-// Whether the records a scan returned are those it had to return.
+// Checks that a scan returned the right records.
 //
-// Records are never deleted, so a scan must begin with its start key, come in strict order, and contain every
-// loaded record up to where it ends; only records inserted by the run may come in between. The loaded
-// records' hashes, sorted in key order, tell all of it by one search a scan and one compare a record. A page
-// may end early only at the end of all keys, or where the server says that more remains.
+// Records are never deleted, so a scan must begin with its start key, keep strict order, and contain every
+// loaded record up to its end. Only records inserted by the run may come in between. With the loaded records'
+// hashes in key order, this takes one search a scan and one compare a record. A page may end early only at
+// the end of all keys, or if the server says that more remains.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace mxkv::bench {
 
 enum class ScanOrder : std::uint8_t {
   key,    ///< by the bytes of keys
-  score,  ///< by the Java hash codes of keys, and where these are equal by keys
+  score,  ///< by the Java hash codes of keys, and for equal codes by keys
 };
 
 /// The hashes of the loaded records in scan order: 8 bytes each. Thread-safety: any thread after
@@ -27,10 +27,10 @@ class LoadedKeys {
  public:
   LoadedKeys(const WorkloadSpec& spec, KeyFormat format, ScanOrder order = ScanOrder::key);
 
-  /// Position of the first loaded key that is not before that of `hash`; by score, of the first with its
-  /// score.
+  /// Position of the first loaded key that is not before the key of `hash`; in score order, of the first key
+  /// with its score.
   [[nodiscard]] std::size_t find(std::uint64_t hash) const noexcept;
-  /// How many loaded keys begin with `prefix`; by key only.
+  /// Number of loaded keys that begin with `prefix`; only in key order.
   [[nodiscard]] std::size_t count_prefix(std::string_view prefix) const noexcept;
   /// Whether `left` comes before `right` in a scan.
   [[nodiscard]] bool before(std::uint64_t left, std::uint64_t right) const noexcept;
@@ -55,8 +55,8 @@ class ScanCheck {
   void accept(const LoadedKeys& loaded, const Operation& scan, std::uint64_t key_hash) noexcept;
   /// A record that is wrong in itself.
   void reject() noexcept { right_ = false; }
-  /// Ends the reply; whether all of it was right. `more_remains`: the server ended the page early and said
-  /// so.
+  /// Ends the reply. Returns whether all of it was right. `more_remains`: the server ended the page early and
+  /// said so.
   [[nodiscard]] bool finish(const LoadedKeys& loaded, const Operation& scan, bool more_remains) noexcept;
 
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }

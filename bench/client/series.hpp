@@ -1,7 +1,7 @@
-// A run in slices of a second: how many operations ended in each, and how long they took.
+// A run in slices of a second: the number of operations that ended in each, and their latencies.
 //
-// Client threads keep a tally of the second they are in; when it is over they hand it in here, so that
-// nothing is shared while operations are counted.
+// Client threads keep a tally of the current second, and add it here when the second is over. So they share
+// no data while they count operations.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct Second {
   std::uint64_t length_ns = 0;
   std::uint64_t operations = 0;  ///< a read-modify-write is one
   std::uint64_t failures = 0;    ///< misses included
-  /// By kind; from the due time where the run was paced, from the sending where not.
+  /// By kind; from the due time if the run was paced, else from the sending.
   std::array<SparseHistogram, kOperationKinds> latency;
 
   void merge(const Second& other);
@@ -31,18 +31,17 @@ struct Second {
 /// Seconds by their number, counted from the end of the warm-up. Thread-safety: owner only.
 using Series = std::vector<Second>;
 
-/// Adds what one thread or client counted in a second; seconds before it in which nobody counted have full
-/// length.
+/// Adds the counts of one thread or client in a second. Earlier seconds without counts have full length.
 void add_second(Series& series, std::size_t number, const Second& second);
 
-/// Where the threads hand in their seconds. Thread-safety: any thread.
+/// The series that all threads add their seconds to. Thread-safety: any thread.
 class SharedSeries {
  public:
-  /// Into the series.
+  /// Adds a second to the series.
   void add(std::size_t number, const Second& second);
-  /// Into what take_recent() gives, warm-up or not.
+  /// Adds a second to the result of take_recent(), in the warm-up, too.
   void note(const Second& second);
-  /// What was noted since the last call, in one; for the progress line.
+  /// The sum of the seconds noted since the last call, for the progress line.
   Second take_recent();
   /// A copy of all.
   [[nodiscard]] Series all() const;

@@ -1,4 +1,4 @@
-// The looks at the server at both ends of what is measured.
+// Reads the server's counters at the beginning and end of the measurement.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace mxkv::bench {
 
-/// Does nothing where the options want no counters, or the server has none. A server that does not answer is
-/// warned of on stderr and costs the run nothing else. Thread-safety: owner only.
+/// Does nothing if the options want no counters, or the server has none. If the server does not answer,
+/// prints a warning on stderr, and the run goes on. Thread-safety: owner only.
 class ServerWatch {
  public:
   explicit ServerWatch(const Options& options);

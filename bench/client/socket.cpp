@@ -111,7 +111,7 @@ runtime::Error cannot_connect(const Endpoint& endpoint, int error) {
   return {"cannot connect to " + text_of(endpoint) + ": " + std::generic_category().message(error)};
 }
 
-/// The server's answer to a line and a block; empty: it closed, or was silent.
+/// The server's answer to a line and a block; empty if it closed, or did not answer in time.
 std::string answer_of(const Socket& socket, std::string_view request) {
   if (socket.send(request.data(), request.size()).bytes != request.size()) {
     return {};
@@ -123,7 +123,7 @@ std::string answer_of(const Socket& socket, std::string_view request) {
   return line.substr(0, line.find_first_of("\r\n"));
 }
 
-/// Shakes hands and logs in, as far as the endpoint asks for it; then the socket blocks no more.
+/// Does the handshake and login if the endpoint needs them, then makes the socket non-blocking.
 runtime::Result<Socket> introduced(Socket socket, const Endpoint& endpoint) {
   const timeval patience{kPatienceS, 0};
   ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

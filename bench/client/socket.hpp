@@ -29,30 +29,30 @@ class Socket {
   };
   Transfer send(const char* data, std::size_t bytes) const noexcept;
   Transfer receive(char* data, std::size_t bytes) const noexcept;
-  /// Whether bytes have come that receive() had no room for: no event tells of them.
+  /// Whether received bytes are left that receive() had no room for. No event reports them.
   [[nodiscard]] bool has_more() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// From now on all goes by it.
+  /// Encrypts from now on.
   void use(std::unique_ptr<TlsLink> tls) noexcept;
 
  private:
   int descriptor_;
-  std::unique_ptr<TlsLink> tls_;  ///< null: bytes go as they are
+  std::unique_ptr<TlsLink> tls_;  ///< null: plain bytes
 };
 
-/// Where the server is, and what it asks of who connects.
+/// The server's address, and the TLS and login that it requires.
 struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
   std::string path{};                      ///< of a unix socket; empty: TCP
   std::shared_ptr<const TlsClient> tls{};  ///< null: none
-  std::string user{};                      ///< empty: nobody logs in
+  std::string user{};                      ///< empty: no login
   std::string password{};
 };
 
 /// "host:port", "[v6 address]:port" or "unix:path".
 runtime::Result<Endpoint> parse_endpoint(const std::string& text);
-/// The endpoint as it is shown to people.
+/// The endpoint as text for messages.
 std::string text_of(const Endpoint& endpoint);
 /// Connects, shakes hands and logs in (blocking), then switches the socket to non-blocking, and TCP_NODELAY if it is TCP.
 runtime::Result<Socket> connect_to(const Endpoint& endpoint);

@@ -1,8 +1,7 @@
-// A histogram that keeps only the buckets in use: what a second of a run, or a file, remembers of its
-// latencies.
+// A histogram that keeps only the buckets in use, for the latencies of a second of a run, or of a file.
 //
-// A second has some hundred buckets in use of several thousand, so a run of an hour fits into a few
-// megabytes. Nothing is lost against the histogram it was made from.
+// A second uses some hundred buckets of several thousand, so a run of an hour fits into a few megabytes. It
+// has the same counts as the histogram it was made from.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ class SparseHistogram {
 
   SparseHistogram() = default;
   explicit SparseHistogram(const Histogram& histogram);
-  /// From parts that were read somewhere. Fails where they contradict each other.
+  /// From parts, such as a file has them. Fails if they contradict each other.
   static runtime::Result<SparseHistogram> from_parts(Buckets buckets, std::uint64_t sum, std::uint64_t min,
                                                      std::uint64_t max);
 

@@ -1,4 +1,4 @@
-// What a client thread counted: latencies and outcomes for each kind of operation, and verified values.
+// The counters of a client thread: latencies and outcomes for each kind of operation, and verified values.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace mxkv::bench {
 /// One kind of operation.
 struct KindTally {
   Histogram latency;   ///< from the sending
-  Histogram intended;  ///< from the time it was due; empty where the run was not paced
+  Histogram intended;  ///< from the due time; empty if the run was not paced
   std::uint64_t ok = 0;
   std::uint64_t not_found = 0;
   std::uint64_t wrong = 0;
@@ -36,11 +36,11 @@ struct Tally {
   }
   void merge(const Tally& other) noexcept;
   void clear() noexcept;
-  /// Requests that ended, both halves of a read-modify-write and the whole.
+  /// Requests that ended; a read-modify-write counts as its two halves and as a whole.
   [[nodiscard]] std::uint64_t requests() const noexcept;
   /// Operations that ended; a read-modify-write is one.
   [[nodiscard]] std::uint64_t operations() const noexcept;
-  /// Requests that did not do what they had to; with `misses_allowed`, not_found is no failure.
+  /// Requests that failed; with `misses_allowed`, not_found is no failure.
   [[nodiscard]] std::uint64_t failures(bool misses_allowed) const noexcept;
 };
 

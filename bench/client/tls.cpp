@@ -20,7 +20,7 @@ std::string take_error(const char* otherwise) {
   return text;
 }
 
-// OpenSSL's own writes so that a server that is gone ends the process by SIGPIPE.
+// OpenSSL's own function would raise SIGPIPE, and end the process, if the server has closed.
 int write_socket(BIO* bio, const char* from, int bytes) {
   BIO_clear_retry_flags(bio);
   const ssize_t sent =
@@ -52,7 +52,7 @@ TlsClient::TlsClient() : context_(SSL_CTX_new(TLS_client_method())), socket_meth
     throw std::bad_alloc{};
   }
   SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
-  // What costs least goes first, for each server that goes by the client's order.
+  // The cheapest cipher first, for servers that follow the client's order.
   SSL_CTX_set_ciphersuites(context_,
                            "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256");
   SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

@@ -1,4 +1,4 @@
-// TLS of the client's connections: one set of certificates for all of them, and what one connection has of it.
+// TLS of the client's connections: one set of certificates for all of them, and the state of one connection.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace mxkv::bench {
 
 struct TlsOptions {
   bool wanted = false;
-  std::string ca{};           ///< roots that the server's certificate leads to; empty: the system's
-  std::string certificate{};  ///< the client's own; empty: it shows none
+  std::string ca{};           ///< file of trusted roots; empty: the system's
+  std::string certificate{};  ///< the client's own; empty: none
   std::string key{};
-  bool insecure = false;  ///< whoever the server is
+  bool insecure = false;  ///< accepts any server certificate
 };
 
-/// What connections share. Thread-safety: any thread.
+/// State that connections share. Thread-safety: any thread.
 class TlsClient {
  public:
   /// Errors name the file.
@@ -42,7 +42,7 @@ class TlsClient {
   bool insecure_ = false;
 };
 
-/// One connection's. Thread-safety: owner only.
+/// The TLS state of one connection. Thread-safety: owner only.
 class TlsLink {
  public:
   /// Shakes hands on a socket that blocks, with the server called `host`. Errors: why it failed.
@@ -52,10 +52,11 @@ class TlsLink {
   TlsLink(const TlsLink&) = delete;
   TlsLink& operator=(const TlsLink&) = delete;
 
-  /// As recv(2) and send(2) of a socket that does not block: bytes; 0: the server left; -1: later; -2: broken.
+  /// As recv(2) and send(2) of a non-blocking socket. Returns bytes; 0: the server closed; -1: try later; -2:
+  /// broken.
   [[nodiscard]] long receive(char* to, std::size_t most) noexcept;
   [[nodiscard]] long send(const char* from, std::size_t bytes) noexcept;
-  /// Whether bytes have come that receive() had no room for: the socket is not told of them.
+  /// Whether decrypted bytes are left that receive() had no room for. The socket does not report them.
   [[nodiscard]] bool has_more() const noexcept { return more_; }
 
  private:

@@ -1,8 +1,8 @@
-// [MK figs. 3 to 6]: the Blink-tree by cores. Optimistic nodes, as OLFIT whose writers are scheduled and under
-// latches, with and without prefetching; serialized ones by scheduling, with idle workers stealing pools or
-// not; and oneTBB's tasks under reader/writer latches. A round fills a fresh tree, then looks up, with all of so
-// many workers; where nodes are optimistic once more in a few keys, whose way stays cached: what a look-up among
-// all takes longer is an estimate of what it stalls.
+// [MK figs. 3 to 6]: the Blink-tree by cores. Optimistic nodes, as OLFIT whose writers are scheduled and
+// under latches, with and without prefetching; serialized nodes by scheduling, with idle workers stealing
+// pools or not; and oneTBB's tasks under reader/writer latches. A round fills a fresh tree, then looks up,
+// with all workers. Optimistic nodes are looked up a second time with a few keys, whose way stays cached. The
+// longer time of a look-up among all keys is an estimate of its stalls.
 #include <algorithm>
 #include <map>
 #include <thread>

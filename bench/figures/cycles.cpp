@@ -1,4 +1,4 @@
-// [Mx fig. 13]: where the time of inserts, of reads and updates, and of look-ups goes, under MxTasks, plain
+// [Mx fig. 13]: the time of inserts, of reads and updates, and of look-ups by cause, under MxTasks, plain
 // threads and oneTBB; keys are zipfian, as YCSB's.
 //
 // By itself it measures whole operations. With --phases FILE it also writes when each kind of operation ran,
@@ -19,8 +19,8 @@ struct Phase {
   const char* name;
 };
 
-/// A line that cycles.py reads: the phase's name, its begin and end in seconds of the monotonic clock, and
-/// how many operations it had.
+/// A line for cycles.py: the phase's name, its begin and end in seconds of the monotonic clock, and its
+/// number of operations.
 bool write_phase(std::FILE* file, const Phase& phase, double begin, double end) {
   return std::fprintf(file, "%s %.9f %.9f %llu\n", phase.name, begin, end,
                       static_cast<unsigned long long>(phase.operations)) > 0;

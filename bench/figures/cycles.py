@@ -1,11 +1,11 @@
 """Divides the time of figure-cycles into categories, by samples of perf's CPU clock [Mx fig. 13].
 
 perf interrupts the program some thousand times a second of CPU time. addr2line tells for each sampled address the
-function that it lies in and those that were inlined around it. A sample belongs to the first category of CATEGORIES
-that any of these functions belongs to; so what a category's functions inline is theirs, unless an earlier row claims
-it. A stall is found at the instruction that waits or shortly behind it: a node that is not in the cache is paid for
-where it is first touched, which is the version check (synchronization) or the search (tree), and where the processor
-has no room for another prefetch, in the prefetch.
+function that it lies in and the functions that it was inlined into. A sample belongs to the first category of CATEGORIES
+that has any of these functions. So code inlined into a category's functions counts for that category, unless an earlier row
+claims it. A stall shows at the instruction that waits or shortly behind it. The wait for a node that is not in the cache shows
+where the node is first touched: in the version check (synchronization) or the search (tree), and in the prefetch if the
+processor has no room for another one.
 """
 import bisect
 import collections
@@ -17,7 +17,7 @@ import tempfile
 
 SAMPLES_A_SECOND = 4000
 
-# Category, what it is, and the functions that belong to it; names without template arguments, from their beginning.
+# Category, its description, and its functions: beginnings of names without template arguments.
 CATEGORIES = [
     ("choosing keys", "the benchmark itself",
      ["mxkv::bench::key_of", "mxkv::bench::SharedWork", "mxkv::runtime::Random"]),
@@ -44,7 +44,7 @@ CATEGORIES = [
 ]
 KERNEL = "kernel"  # page faults of new memory, the timer
 RUNTIME = "runtime"  # also all of oneTBB's library
-REST = "rest"  # other libraries, and what has no name
+REST = "rest"  # other libraries, and addresses without a name
 
 
 def without_templates(name):
@@ -64,7 +64,7 @@ def category_of(frames):
 
 
 class Program:
-    """Where a recorded process had its program, and what its addresses are."""
+    """The place of a recorded process's program in memory; converts its addresses."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -136,7 +136,7 @@ def categories(program, recording, phases):
 
 
 def missing():
-    """What this machine lacks, or None."""
+    """The reason why this machine cannot record, or None."""
     for tool in ("perf", "addr2line", "readelf"):
         if not shutil.which(tool):
             return f"{tool} is not installed"
@@ -146,7 +146,7 @@ def missing():
 
 
 def record(command, program):
-    """Runs a program under perf: its lines, and (phase's name, category, nanoseconds an operation)."""
+    """Runs a program under perf. Returns its lines, and (phase's name, category, nanoseconds an operation)."""
     with tempfile.TemporaryDirectory() as folder:
         recording, phases_file = pathlib.Path(folder) / "perf.data", pathlib.Path(folder) / "phases"
         done = subprocess.run(["perf", "record", "-q", "-k", "CLOCK_MONOTONIC", "-e", "cpu-clock", "-F",

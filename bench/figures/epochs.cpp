@@ -1,6 +1,7 @@
-// [Mx fig. 11]: what epoch-based reclamation costs the tree: off, published once for many tasks, and around
-// every task. One worker; inserts, reads and updates half and half (YCSB A), look-ups (C), of uniform and of
-// zipfian keys. Keys are never removed, so it is the price of being ready to reclaim that shows, as in the paper.
+// [Mx fig. 11]: the cost of epoch-based reclamation for the tree: off, published once for many tasks, and
+// around every task. One worker; inserts, reads and updates half and half (YCSB A), look-ups (C), of uniform
+// and of zipfian keys. Keys are never removed, so the figure shows the cost of being ready to reclaim, as in
+// the paper.
 #include <deque>
 
 #include "bench/figures/figure.hpp"

@@ -1,4 +1,4 @@
-// What all programs of bench/figures share: flags, rounds in turn, and one form of output.
+// The base of all programs of bench/figures: flags, rounds in turn, and one form of output.
 //
 // A point is one line of JSON: {"figure", "series", "x", "y", "unit", "parameters", "machine", "commit"}. `x`
 // is a number, or a word where the figure compares kinds of things. Variants are measured in turn (A B A B)
@@ -17,7 +17,7 @@ namespace mxkv::bench {
 
 using FigureX = std::variant<double, std::string>;
 
-/// One point of a figure: how it is measured once.
+/// One point of a figure, with the function that measures it once.
 struct Variant {
   std::string series;
   FigureX x;
@@ -48,7 +48,7 @@ class Figure {
   std::vector<double> measure(const std::vector<Variant>& variants, const std::string& unit);
   /// Prints one point.
   void point(const std::string& series, const FigureX& x, double y, const std::string& unit);
-  /// Says on stderr what this machine lacks, or what else a reader has to know.
+  /// Prints a note for the reader on stderr, such as a missing program.
   void note(const std::string& text) const;
 
  private:

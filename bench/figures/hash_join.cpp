@@ -2,10 +2,10 @@
 //
 // Every worker owns the hash table of one partition of the keys. Both inputs are cut into morsels; a worker
 // partitions a morsel's rows and hands every full batch to the partition's owner as a task, first to build
-// and, when all is built, to probe. "When all is built" is a dependency [Mx fig. 1]: all tasks that build come
-// before a join, and those that partition the other input after it. The figure is rows joined a second by the
-// rows of a batch. Beside it the same join on oneTBB, whose tasks run anywhere, so that its tables are latched
-// while they are built, and which waits for all of them.
+// and, when all is built, to probe. "When all is built" is a dependency [Mx fig. 1]: all tasks that build
+// come before a join, and the tasks that partition the other input after it. The figure is rows joined a
+// second by the rows of a batch. Beside it is the same join on oneTBB. TBB's tasks run anywhere, so its
+// tables are latched while they are built, and it waits for all building tasks.
 #include <atomic>
 #include <barrier>
 #include <cstdlib>
@@ -37,7 +37,7 @@ using runtime::step;
 using runtime::Worker;
 using runtime::WorkerId;
 
-/// What the tasks of one join share.
+/// State that the tasks of one join share.
 struct JoinRun {
   Phase build;
   Phase probe;
@@ -46,7 +46,7 @@ struct JoinRun {
   runtime::Join* built = nullptr;
   runtime::Join* probed = nullptr;
   std::atomic<std::uint64_t> early{0};  ///< probes that began before all was built; relaxed: a count
-  std::atomic<bool> ended{false};       ///< release: the result is there
+  std::atomic<bool> ended{false};       ///< release: the result is complete
 };
 
 /// Spawns a task with dependencies that cannot be wrong.
@@ -87,7 +87,7 @@ class PartitionTask final : public runtime::DependentTask {
  public:
   PartitionTask(const runtime::TaskClass* task_class, JoinRun& run, Phase& phase) noexcept
       : DependentTask(task_class), run_(&run), phase_(&phase) {
-    annotate(runtime::priority::low);  // as the paper's feeders: what waits stays in cache
+    annotate(runtime::priority::low);  // as the paper's feeders, so that waiting batches stay in cache
     annotate(runtime::before(phase.probes() ? *run.probed : *run.built));
     if (phase.probes()) {
       annotate(runtime::after(*run.built));
@@ -132,7 +132,7 @@ class EndTask final : public runtime::DependentTask {
   JoinRun* run_;
 };
 
-/// Spawns all tasks of a join: what comes first and what after is said by their annotations.
+/// Spawns all tasks of a join; annotations give their order.
 void begin(JoinRun& run, std::size_t workers, Worker& worker) {
   run.built = worker.runtime().joins().create("built").value();
   run.probed = worker.runtime().joins().create("probed").value();
@@ -144,13 +144,13 @@ void begin(JoinRun& run, std::size_t workers, Worker& worker) {
       spawn_dependent(worker, *task);
     }
   }
-  // Tasks that are counted hold the joins open, and refer to them until then.
+  // Counted tasks hold the joins open, and refer to them until they end.
   for (runtime::Join* const join : {run.built, run.probed}) {
     runtime::end_predecessor(worker, *join);
   }
 }
 
-/// Million rows a second of both inputs; 0 where the result is wrong.
+/// Million rows a second of both inputs; 0 if the result is wrong.
 double rate_of(const Tables& tables, const std::vector<Partition>& partitions, double seconds) {
   std::uint64_t matches = 0;
   for (const Partition& partition : partitions) {

@@ -1,4 +1,4 @@
-// Runs numbered operations on a hierarchy, by Toggle or by threads under locks, and counts what came of it.
+// Runs numbered operations on a hierarchy, by Toggle or by threads under locks, and counts the results.
 //
 // A Work offers
 //   struct Operation { LeafInterval leaves; bool writes; ... }   what it is to lock, and how
@@ -35,10 +35,11 @@ struct RunOptions {
   bool stealing = true;
 };
 
-/// What the figures call Toggle as the paper has it, and with any worker ordering the operations that it brings.
+/// The figures' names for Toggle with hosts, as in the paper, and for Toggle whose workers order their own
+/// operations.
 inline constexpr const char* kWithHosts = "Toggle";
 inline constexpr const char* kWithoutHosts = "Toggle, no hosts";
-/// Whether a flag says which of them.
+/// Whether a flag's text names one of them.
 [[nodiscard]] inline bool is_hosts(const std::string& text) {
   return text == "on" || text == "off" || text == "both";
 }
@@ -59,14 +60,14 @@ struct RunResult {
     }
     return all;
   }
-  /// Thousand operations a second that found what they work on.
+  /// Thousand operations a second, of those that found their data.
   [[nodiscard]] double rate() const noexcept {
     const Tally all = sum();
     return static_cast<double>(all.executed - all.failed) / seconds / 1e3;
   }
 };
 
-/// Operation by operation until they are used up; a chain of them is what a worker has in flight.
+/// Runs operation after operation until they are used up. A worker has several such chains in flight.
 template <class Work>
 class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
  public:
@@ -104,7 +105,7 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
   }
 
  private:
-  /// There are as many buckets as workers, in turn; the lowest of its buckets is responsible.
+  /// There are as many buckets as workers, in turn; an operation belongs to the worker of its lowest bucket.
   [[nodiscard]] bool at_home(const runtime::Worker& worker) const noexcept {
     const std::uint32_t inner = this->toggle().slots() / this->toggle().buckets();
     return this->slots().first / inner == worker.id().index();
@@ -120,7 +121,7 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
 template <class Work>
 RunResult run_by_toggle(Work& work, const RunOptions& options) {
   runtime::RuntimeOptions machine;
-  machine.stealing = runtime::stealing_scope::machine;  // idle workers take what ToggleOptions lets them
+  machine.stealing = runtime::stealing_scope::machine;  // idle workers steal what ToggleOptions allows
   machine.spin_rounds = 100'000;  // threads that wait for interval locks do not sleep either
   for (std::uint64_t i = 0; i < options.workers; ++i) {
     machine.workers.emplace_back().pinned = false;
@@ -152,10 +153,12 @@ RunResult run_by_toggle(Work& work, const RunOptions& options) {
   return result;
 }
 
-/// Who gets the next operation: whoever asks, as in STMBench7, or the threads in turn, beforehand.
+/// The thread of the next operation: the first that asks, as in STMBench7, or the threads in turn, fixed
+/// beforehand.
 enum class thread_order : std::uint8_t { from_pool, round_robin };
 
-/// A thread a worker; guarded(thread, operation, body) takes the locks, calls body(operation), lets go.
+/// Runs a thread a worker; guarded(thread, operation, body) takes the locks, calls body(operation), releases
+/// them.
 template <class Work, class Guarded>
 RunResult run_by_threads(Work& work, const RunOptions& options, thread_order order, const Guarded& guarded) {
   RunResult result{0, std::vector<Tally>(options.workers)};

@@ -1,6 +1,5 @@
-// One request every 10 ms to a server that is idle otherwise: the time until its answer is there, beside that
-// of a server that does nothing but block in epoll and answer the same bytes. `run` starts the daemon and
-// gives its port.
+// One request every 10 ms to an otherwise idle server: the time until its answer, beside the same time of a
+// server that only blocks in epoll and answers the same bytes. `run` starts the daemon and passes its port.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

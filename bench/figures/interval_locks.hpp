@@ -1,6 +1,6 @@
 // Locks on intervals as DomLock has them [To 4]: a small array of the intervals that are held or wanted, an
-// entry a thread, under a spin lock. Who overlaps one that was entered before waits until that has gone.
-// Readers share. One waits only for earlier ones, so there is no cycle.
+// entry a thread, under a spin lock. A thread whose interval overlaps an earlier entry waits until that entry
+// is removed. Readers share. A thread waits only for earlier entries, so there is no cycle.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace mxkv::bench {
 
-/// Leaves of a hierarchy, by their ordinals: what a node is to locks.
+/// Leaves of a hierarchy, by their ordinals: locks treat a node as such an interval.
 using LeafInterval = runtime::SlotInterval;
 
 /// Thread-safety: each thread with its own number.
@@ -51,7 +51,7 @@ class IntervalLocks {
 
  private:
   static constexpr std::size_t kMostThreads = 256;
-  static constexpr std::uint64_t kNobody = 0;  // turns that are waited for are odd
+  static constexpr std::uint64_t kNobody = 0;  // real turns are odd
   struct alignas(runtime::kCacheLineBytes) Entry {
     std::atomic<std::uint64_t> turn{0};  ///< odd: held or wanted
     LeafInterval leaves;
@@ -59,7 +59,7 @@ class IntervalLocks {
     std::vector<std::uint64_t> waits_for = std::vector<std::uint64_t>(kMostThreads, kNobody);
   };
 
-  /// There may be more threads than processors, and who holds the interval has to run.
+  /// Yields, because there may be more threads than processors, and the interval's holder has to run.
   static void wait_a_little() noexcept { std::this_thread::yield(); }
 
   std::atomic_flag latch_;

@@ -1,5 +1,5 @@
-// What figure-hash-join joins: rows of customer and orders as TPC-H has them, hash tables by partition of the
-// keys, and the two phases, each of which cuts an input into batches by partition.
+// The data of figure-hash-join: rows of customer and orders as TPC-H has them, hash tables by partition of
+// the keys, and the two phases, each of which cuts an input into batches by partition.
 #pragma once
 
 #include <algorithm>
@@ -97,8 +97,8 @@ class alignas(2 * runtime::kCacheLineBytes) Partition {
   std::size_t mask_ = 0;
 };
 
-/// Where an input's rows go, by worker and partition: for the joins of one program, one after the other, so
-/// that its pages are there.
+/// The buffers for an input's rows, by worker and partition. All joins of a program use them one after the
+/// other, so that their pages are mapped.
 class Batches {
  public:
   Batches(std::size_t rows, std::size_t workers) {
@@ -112,7 +112,7 @@ class Batches {
   std::vector<std::unique_ptr<Row[]>> rows_;
 };
 
-/// One phase: an input, and how far it is.
+/// One phase: an input and its progress.
 class Phase {
  public:
   Phase(const std::vector<Row>& input, const Batches& batches, bool probes, std::size_t workers)
@@ -123,15 +123,15 @@ class Phase {
   }
   [[nodiscard]] bool probes() const noexcept { return probes_; }
   [[nodiscard]] std::size_t rows() const noexcept { return input_.size(); }
-  /// Rows that were handed on and are not done.
+  /// Rows that were dispatched and are not done.
   [[nodiscard]] std::size_t under_way() const noexcept {
     const std::size_t done = done_.load(std::memory_order_relaxed);
     return std::min(next_.load(std::memory_order_relaxed), input_.size()) - std::min(done, input_.size());
   }
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire) == input_.size(); }
 
-  /// Partitions the next morsel on `worker`; dispatch(partition, rows, count) gets every full batch, and at
-  /// the end of the input what is left. False: this was the end.
+  /// Partitions the next morsel on `worker`. Calls dispatch(partition, rows, count) for every full batch, and
+  /// at the end of the input for the remaining rows. Returns false at the end.
   template <class Dispatch>
   bool partition(std::size_t worker, std::size_t batch_rows, const Dispatch& dispatch) {
     const std::size_t begin = next_.fetch_add(kMorselRows, std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // LAS against its baseline NLS [LAS figs. 5-8].
 //
-// On the paper's two servers, which are modelled (paper_machine.hpp), and whose workers one thread steps: what of a
-// request is remote, and how long it takes there, for workers that look for the next task after each one, as the
-// paper's do, and for the product's, which hold a window of 64 tasks. And in time on this machine.
+// Measures the remote share of a request, and its time, on models of the paper's two servers
+// (paper_machine.hpp), whose workers one thread steps. Workers look for the next task after each one, as the
+// paper's do, or hold a window of 64 tasks, as the product's do. Also measures the time on this machine.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -20,7 +20,7 @@ using bench::RequestRun;
 using runtime::task_order;
 using runtime::WorkerId;
 
-/// How many tasks a worker takes at once.
+/// The number of tasks that a worker takes at once.
 struct Window {
   const char* name;
   std::uint32_t tasks;
@@ -52,12 +52,12 @@ runtime::RuntimeOptions options_on(const char* description, task_order order, co
   }
   options.memory.numa_placement = false;
   options.order = order;
-  options.batch_tasks = 1;  // between any two tasks others may take what waits
+  options.batch_tasks = 1;  // other workers may take waiting tasks between any two
   options.prefetch.window = window.tasks;
   return options;
 }
 
-/// Always steps the worker whose clock is behind all others'; one that found nothing waits for the next
+/// Always steps the worker whose clock is behind all others'. A worker without a task waits for the next
 /// event.
 Simulated simulate(const bench::MachineModel& model, task_order order, const Window& window,
                    RequestRun::Options requests, double ns_a_byte) {

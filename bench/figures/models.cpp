@@ -1,7 +1,7 @@
 // [Mx fig. 12]: the same Blink-tree on MxTasks, std::thread and oneTBB, each serialized, with reader/writer
-// latches and optimistic; of the optimistic ones on MxTasks also with all writers scheduled, and as the paper
-// has it, with those of inner nodes alone. A round fills a fresh tree (inserts), then reads and updates half
-// and half and looks up, of uniform and of zipfian keys (YCSB A and C), all with all workers.
+// latches and optimistic. Optimistic nodes on MxTasks come also with all writers scheduled, and, as in the
+// paper, with only the writers of inner nodes scheduled. A round fills a fresh tree (inserts), then reads and
+// updates half and half and looks up, of uniform and of zipfian keys (YCSB A and C), all with all workers.
 #include <algorithm>
 #include <map>
 #include <thread>
@@ -112,7 +112,7 @@ std::vector<Session> all_sessions() {
   return sessions;
 }
 
-/// Per cent of the draws that go to the hundredth of the keys which is drawn most.
+/// Per cent of the draws that go to the most popular hundredth of the keys.
 double share_of_most_popular(const Sizes& sizes) {
   std::unordered_map<std::uint32_t, std::uint64_t> draws;
   for (const std::uint32_t record : sizes.popular) {

@@ -4,8 +4,8 @@
 
 namespace mxkv::bench {
 
-// A bus of 1066 MHz has 8.5 bytes a nanosecond; both end at one memory controller of as many. What one core gets of it,
-// and of the cache that it shares, is assumed.
+// A bus of 1066 MHz has 8.5 bytes a nanosecond; both end at one memory controller of as many. The shares that
+// one core gets of it, and of the cache that it shares, are assumed.
 MachineModel smp_machine() noexcept {
   return {.name = "SMP",
           .topology = "Package:2 L2Cache:2 Core:2 PU:1",
@@ -20,7 +20,7 @@ MachineModel smp_machine() noexcept {
           .link = 8.5};
 }
 
-// At 2.0 GHz. Cache rates are those measured of this core (7-cpu.com, Westmere): 4 cycles a line from the second
+// At 2.0 GHz. Cache rates were measured on this core (7-cpu.com, Westmere): 4 cycles a line from the second
 // level, 5.2 from the third, 6.6 to write one; the third level of this model, a ring of eight slices, is farther away
 // than the measured one of six cores, so it gets half. Memory: a core has 10 lines under way; one takes 136 ns from its
 // own node's memory and 198 from another's (Intel, memory latencies of the E7-4800 product family). Controller: four
@@ -115,7 +115,7 @@ double PaperMachine::fetch(std::size_t worker, const void* block, runtime::NumaN
     if (found != groups_[i].find.end() && found->second->written) {
       from = topology_.core_groups[i].node;
       from_memory = false;
-      found->second->written = false;  // its memory is told, too
+      found->second->written = false;  // the read also updates its memory
       serve(controllers_[home.index()], now, bytes, model_.controller);
     }
   }
@@ -162,7 +162,7 @@ void PaperMachine::write(std::size_t worker, const void* block, std::size_t byte
     insert(group, block, here.node, true, now);
   }
   group.blocks.front().written = true;
-  for (std::size_t i = 0; i < groups_.size(); ++i) {  // others' copies are of the past
+  for (std::size_t i = 0; i < groups_.size(); ++i) {  // copies of other groups are stale
     if (i != here.group.index()) {
       forget(groups_[i], block);
     }

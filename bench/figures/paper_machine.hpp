@@ -1,11 +1,11 @@
 // The clocks of the cores of the two servers of [LAS 6.1], as tasks on them read and write blocks.
 //
-// A model, and a coarse one: caches of cores and of core groups hold whole blocks, the longest unused go; a memory
-// controller and a link between two nodes each serve one block after the other, at the rates below; a core waits for
-// what it reads, and works on each byte for some time. What is written and in no cache of the writer's is fetched
-// first; written blocks that leave a cache take turns at the controller; what another node has written and not sent
-// to memory comes from its cache. The paper gives models and cache sizes of the processors. Where the rates come from
-// is said with each machine.
+// A coarse model: caches of cores and of core groups hold whole blocks, and evict the least recently used. A
+// memory controller and a link between two nodes each serve one block after the other, at the rates below. A
+// core waits for the blocks that it reads, and works on each byte for some time. A block that is written and
+// in no cache of the writer's is fetched first. Written blocks that leave a cache take turns at the
+// controller. A block that another node has written and not sent to memory comes from that node's cache. The
+// paper gives models and cache sizes of the processors. Each machine below names the sources of its rates.
 //
 // Thread-safety: one thread, which steps all workers.
 #pragma once
@@ -31,7 +31,7 @@ struct MachineModel {
   double core_from_memory;
   double core_from_remote;
   double core_to_cache;  ///< that it writes
-  double controller;     ///< that a node's memory serves to all
+  double controller;     ///< that a node's memory serves to all cores
   double link;           ///< that a link carries in one direction; there is one between each two nodes
 };
 
@@ -47,7 +47,7 @@ class PaperMachine {
 
   /// Nanoseconds of simulated time, by worker: the i-th processing unit's.
   [[nodiscard]] std::vector<double>& clocks() noexcept { return clocks_; }
-  /// `home`: the node whose memory the block is of.
+  /// `home`: the node whose memory has the block.
   void read(std::size_t worker, const void* block, runtime::NumaNodeId home, std::size_t bytes);
   /// Of the worker's own node.
   void write(std::size_t worker, const void* block, std::size_t bytes);
@@ -59,28 +59,29 @@ class PaperMachine {
     bool written;
   };
   struct Group {
-    std::list<Cached> blocks;  ///< the first was used last
+    std::list<Cached> blocks;  ///< most recently used first
     std::unordered_map<const void*, std::list<Cached>::iterator> find;
   };
 
-  /// Whether a group has it; then it is its last used one.
+  /// Whether a group has the block; if so, makes it the most recently used.
   static bool touch(Group& group, const void* block) noexcept;
   void insert(Group& group, const void* block, runtime::NumaNodeId home, bool written, double now);
-  /// Into the core's own cache, which writes nothing back: its group has all that it has.
+  /// Puts a block into the core's own cache, which writes nothing back: its group's cache has all of its
+  /// blocks.
   void insert_own(std::size_t worker, const void* block, runtime::NumaNodeId home);
   static void forget(Group& group, const void* block) noexcept;
-  /// When the bytes are there that no cache of the worker's group has.
+  /// The time when a block arrives that no cache of the worker's group has.
   [[nodiscard]] double fetch(std::size_t worker, const void* block, runtime::NumaNodeId home, double bytes);
   [[nodiscard]] double& link(runtime::NumaNodeId from, runtime::NumaNodeId to) noexcept {
     return links_[from.index() * controllers_.size() + to.index()];
   }
-  /// When so many bytes have passed, behind all that came before.
+  /// The time when `bytes` bytes have passed, behind all earlier ones.
   static double serve(double& free_from, double now, double bytes, double rate) noexcept;
 
   MachineModel model_;
   const runtime::Topology& topology_;
   std::size_t blocks_a_cache_;
-  std::size_t blocks_a_core_;  ///< 0: it has no cache of its own, or one that holds no block
+  std::size_t blocks_a_core_;  ///< 0: a core has no cache of its own, or one that holds no block
   double ns_a_byte_;
   std::vector<double> clocks_;
   std::vector<Group> groups_;

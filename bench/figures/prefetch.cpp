@@ -1,7 +1,7 @@
 // [Mx figs. 10a to 10c]: prefetching off, by distances, at spawn, and tuned at run time, on a Blink-tree of
-// 64-bit keys with one worker: look-ups (YCSB C), reads and updates half and half (A), of uniform and of zipfian
-// keys, and inserts. A tree's time that it stalls is estimated: what an operation takes longer among all keys than
-// among a few, whose way through the same tree is cached.
+// 64-bit keys with one worker: look-ups (YCSB C), reads and updates half and half (A), of uniform and of
+// zipfian keys, and inserts. The time of stalls is estimated as the difference between an operation's time
+// among all keys and among a few keys, whose way through the same tree is cached.
 //
 // A tuned worker first works until its tuner has settled; later surveys fall into the measurement. "auto /
 // best fixed distance" compares medians of the same, interleaved rounds; at spawn is no distance.

@@ -89,7 +89,7 @@ void TreeWork::each_node(std::uint64_t seed, const Visit& visit) const {
     const double uniform = static_cast<double>(random() >> 11U) * 0x1p-53;
     const double at = static_cast<double>(end - first) * std::pow(uniform, 1 / (1 - tasks_.theta));
     auto node = static_cast<std::uint32_t>(first + std::min(static_cast<std::uint64_t>(at), end - first - 1));
-    while (tree_.end(node) > end && node + 1 < end) {  // what reaches beyond is of none of the subsets
+    while (tree_.end(node) > end && node + 1 < end) {  // a node that reaches beyond belongs to no subset
       ++node;
     }
     visit(node);

@@ -1,9 +1,9 @@
 // Trees whose nodes are the intervals of the leaves below them, and tasks on them [To 4.2 to 4.5].
 //
 // A node's subtree is the nodes from its place in preorder to its end. A task draws nodes, holds the interval
-// from the first leaf below any to the last, and adds to, or looks at, what hangs on the first nodes of each
-// subtree. Additions are a load and a store, so that they get lost where two write at once; a reader looks
-// whether what it read changes.
+// from the first leaf below any of them to the last, and adds to, or reads, the data of the first nodes of
+// each subtree. An addition is a load and a store, so it is lost if two tasks write at once. A reader checks
+// whether its data change.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace mxkv::bench {
 
 /// Depths in preorder; the root has 1, and no node is more than one deeper than that before it.
 [[nodiscard]] std::vector<std::uint8_t> k_ary_tree(std::uint64_t nodes, std::uint64_t children);
-/// Of the numbers that the paper gives for tree-bank: depth at most 36, 7.87 on average.
+/// With the paper's numbers for tree-bank: depth at most 36, 7.87 on average.
 [[nodiscard]] std::vector<std::uint8_t> irregular_tree(std::uint64_t nodes);
 
 class RangedTree {
@@ -32,7 +32,7 @@ class RangedTree {
     return {nodes_[node].first_leaf, nodes_[node].last_leaf};
   }
   [[nodiscard]] std::uint32_t end(std::uint32_t node) const noexcept { return nodes_[node].end; }
-  /// Relaxed: who has the node is the only one that writes.
+  /// Relaxed: the node's holder is its only writer.
   [[nodiscard]] std::atomic<std::uint64_t>& value(std::uint32_t node) noexcept { return values_[node]; }
   [[nodiscard]] std::uint64_t sum() const noexcept;
 
@@ -49,11 +49,11 @@ class RangedTree {
 struct TreeTasks {
   std::uint32_t nodes = 2;             ///< that a task draws
   std::uint32_t subsets = 1;           ///< disjoint ones of the nodes; a task draws from one of them
-  std::uint32_t anywhere_percent = 0;  ///< of the tasks draw from all nevertheless
-  std::uint32_t one_of = 1;            ///< all draw from the first so-manieth part of the nodes
+  std::uint32_t anywhere_percent = 0;  ///< of the tasks draw from all nodes nevertheless
+  std::uint32_t one_of = 1;            ///< all tasks draw from the first 1 / one_of of the nodes
   double theta = 0;                    ///< zipfian, popular nodes are the first in preorder; below 1
   std::uint32_t read_percent = 70;
-  std::uint32_t passes = 200;  ///< over the nodes in a long task; a short one, which half are, has a tenth
+  std::uint32_t passes = 200;  ///< over the nodes in a long task; half of the tasks have a tenth of it
 };
 
 /// The Work of hierarchy_runs.hpp.
@@ -92,17 +92,17 @@ class TreeComparison {
   /// "on", "off" or "both": which of Toggle's variants add() takes.
   std::string hosts = "both";
 
-  /// The rates; whether anything was wrong stays remembered.
+  /// Measures and returns the rates; remembers errors for the exit code.
   double by_toggle(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
   double in_turn(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
-  /// All as variants at one x.
+  /// Adds all runs as variants at one x.
   void add(std::vector<Variant>& variants, const FigureX& x, RangedTree& tree, const TreeTasks& tasks,
            const RunOptions& options);
-  /// In per cent of all tasks, of the last run.
+  /// Tasks of a worker in per cent of all tasks, in the last run.
   [[nodiscard]] const std::vector<double>& shares() const noexcept { return shares_; }
-  /// Tasks that ran on none of the hosts of their buckets, in per cent, of the last run.
+  /// Tasks that ran on none of the hosts of their buckets, in per cent, in the last run.
   [[nodiscard]] double away() const noexcept { return away_; }
-  /// The program's exit code; says what was wrong.
+  /// The program's exit code; prints the errors.
   [[nodiscard]] int exit_code(const Figure& figure) const;
 
  private:

@@ -63,8 +63,8 @@ struct RequestRun::Block {
 struct Operator {
   runtime::detail::ShortLatch latch;
   std::deque<void*> queue;  ///< blocks
-  unsigned to_emit = 0;     ///< of the first one, which has no queue
-  unsigned ended = 0;       ///< blocks that it has passed on
+  unsigned to_emit = 0;     ///< blocks that the first operator, which has no queue, still has to emit
+  unsigned ended = 0;       ///< blocks that the operator has passed on
   bool scheduled = false;
   std::vector<void*> state;
 };
@@ -161,7 +161,7 @@ class RequestRun::PartitionTask final : public runtime::MxTask {
     Block* block = run_->make(worker);
     run_->end_step(worker, remote);
     const bool more = ++emitted_ < shape.blocks;
-    if (more) {  // before its block, which is then the youngest
+    if (more) {  // spawned before the block's task, which is then the youngest
       annotate(runtime::locality::immediate);
       worker.spawn(this);
     }
@@ -221,7 +221,7 @@ class RequestRun::OperatorTask final : public runtime::MxTask {
         run_->release(worker, static_cast<Block*>(block));
       }
     }
-    // The youngest is the one that reads what was written just now.
+    // The youngest task reads the block that was just written.
     if (which_ > 0) {
       run_->wake(worker, *request_, which_ - 1);
     }
@@ -229,7 +229,7 @@ class RequestRun::OperatorTask final : public runtime::MxTask {
     if (!last) {
       run_->wake(worker, *request_, which_ + 1);
     }
-    if (request_->chain_tasks.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // none has anything left to do
+    if (request_->chain_tasks.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // no operator has work left
       run_->request_done(worker, *request_);
     }
     return step::done;
@@ -316,7 +316,7 @@ RequestRun::Block* RequestRun::make(Worker& worker) {
   void* memory =
       options_.source == block_source::malloc ? std::malloc(bytes) : worker.items().allocate(bytes);
   if (memory == nullptr) {
-    std::abort();  // a measurement without memory is none
+    std::abort();  // without memory there is no measurement
   }
   auto* block = new (memory) Block{.node = worker.node(), .seed = worker.random()()};
   if (options_.machine != nullptr) {
@@ -389,7 +389,7 @@ void RequestRun::wake(Worker& worker, Request& request, unsigned which) {
     Operator& next = request.chain[which + 1];
     const std::scoped_lock lock{next.latch};
     if (next.queue.size() >= kMostQueued) {
-      return;  // it wakes this one when it has taken a block
+      return;  // the successor wakes this operator when it has taken a block
     }
   }
   Operator& own = request.chain[which];

@@ -1,14 +1,15 @@
 // Requests as pipelines of tasks that hand blocks of memory to each other, in the shapes of the plans of [LAS
-// 6]: what figure-las runs under two task orders, and figure-request-memory with two allocators.
+// 6]. figure-las runs them under two task orders, and figure-request-memory with two allocators.
 //
 // A request begins as one deferred task, which makes the request's input. It spawns a deferred task for each
-// partition, which reads its part of the input, or whole blocks of it, and emits blocks. Every block goes through stages, each an
-// immediate task that reads a block and writes the next one. With `merge`, what the partitions found is
-// combined in pairs.
+// partition, which reads its part of the input, or whole blocks of it, and emits blocks. Every block goes
+// through stages, each an immediate task that reads a block and writes the next one. With `merge`, the
+// results of the partitions are combined in pairs.
 //
-// With `operators` a request is a chain of them, each strictly serial, as those of the paper's plans are: an operator has a queue
-// of blocks and a state, which its first task makes where it runs. A task of it reads one block and a part of the
-// state, and writes a block for the next one. An operator whose successor has kMostQueued blocks waits.
+// With `operators` a request is a chain of operators, each strictly serial, as in the paper's plans. An
+// operator has a queue of blocks and a state, which its first task makes where it runs. Each of its tasks
+// reads one block and a part of the state, and writes a block for the next operator. An operator whose
+// successor has kMostQueued blocks waits.
 #pragma once
 
 #include <atomic>
@@ -34,14 +35,14 @@ struct RequestShape {
   unsigned state = 0;      ///< blocks of an operator's state, of which a task reads one
 };
 
-/// A long pipeline as the paper's Q2; many short ones; many whose results are merged, as its sorts do; many
-/// that scan an input of a quarter of what they make, and are merged; and a long pipeline of serial operators, alone
-/// and with the state that joins and groupings keep.
+/// A long pipeline as the paper's Q2; many short pipelines; many whose results are merged, as its sorts do;
+/// many that scan an input of a quarter of their output, and are merged; and a long pipeline of serial
+/// operators, without and with the state that joins and groupings keep.
 [[nodiscard]] std::span<const RequestShape> request_shapes() noexcept;
 
 enum class block_source : std::uint8_t { value_heap, malloc };
 
-/// What the workers of one measurement share.
+/// State that the workers of one measurement share.
 class RequestRun {
  public:
   struct Options {
@@ -49,7 +50,7 @@ class RequestRun {
     std::size_t block_bytes = 65'536;
     block_source source = block_source::value_heap;
     bool touch = true;  ///< false: blocks are numbers in a simulation, of which only a header exists
-    PaperMachine* machine = nullptr;  ///< that a simulation takes the time on
+    PaperMachine* machine = nullptr;  ///< the machine that a simulation takes its time from
     std::uint64_t requests = 64;
     std::uint64_t at_once = 16;
   };
@@ -64,8 +65,8 @@ class RequestRun {
 
   RequestRun(runtime::Runtime& runtime, const Options& options);
 
-  /// Spawns the first requests, from outside: each to the deferred tasks of some worker's group, in turn. As
-  /// one ends the next one begins, where that was.
+  /// Spawns the first requests, from outside: each to the deferred tasks of a worker's group, in turn. When
+  /// one ends, the next one begins at the same place.
   void begin();
   [[nodiscard]] bool done() const noexcept {
     return finished_.load(std::memory_order_acquire) >= options_.requests;
@@ -100,8 +101,7 @@ class RequestRun {
   std::vector<Counts> counts_;
   std::atomic<std::uint64_t> started_{0};
   std::atomic<std::uint64_t> finished_{0};
-  std::atomic<std::uint64_t> checksum_{
-      0};  ///< of all that was read, so that no reading is left out by the compiler
+  std::atomic<std::uint64_t> checksum_{0};  ///< sum of all reads, so that the compiler cannot leave them out
 };
 
 /// Milliseconds a request on this machine, with a worker a PU.

@@ -1,4 +1,4 @@
-// What an operation is, by its number, and the interval that it has to hold.
+// The kind and parameters of an operation, by its number, and the interval that it has to hold.
 #include <algorithm>
 
 #include "bench/figures/stm_operations.hpp"
@@ -90,7 +90,7 @@ StmOperation StmWork::operation(std::uint64_t number) const noexcept {
     case stm_kind::op13:
       held = siblings;
       break;
-    case stm_kind::op8:  // what a base assembly links to
+    case stm_kind::op8:  // the parts that a base assembly links to
     case stm_kind::op14:
       held = home;
       module_.assemblies[drawn.assembly].parts.each([&](std::uint32_t part) { widen(held, part); });

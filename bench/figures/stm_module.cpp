@@ -11,7 +11,7 @@ StmModule::StmModule(const StmSizes& wanted)
       manual(wanted.manual_bytes, 'I'),
       by_date(kDates) {
   runtime::Random random{1};
-  // Who is absent at first lies between the others, as everywhere later.
+  // Parts that are absent at first lie between the others, as they do everywhere later.
   const std::uint32_t absent = leaves() - sizes.parts;
   for (std::uint32_t part = 0; part < leaves(); ++part) {
     if (std::uint64_t{part + 1} * absent / leaves() == std::uint64_t{part} * absent / leaves()) {

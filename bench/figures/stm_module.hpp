@@ -2,12 +2,12 @@
 // composite parts, which several of them share; each part has a document and a graph of atomic parts.
 //
 // Composite parts are the leaves of the interval numbering. Every base assembly has a home among them, by its
-// place in the tree, and a complex assembly is the interval of the homes below it. Who holds an interval may
-// write what lies within it, and read besides whatever is above it: who writes a node above holds all of that
-// node's interval, so that the two overlap. The manual and the index by dates belong to the root.
+// place in the tree, and a complex assembly is the interval of the homes below it. The holder of an interval
+// may write all parts within it, and also read the nodes above: a writer of a node above holds that node's
+// whole interval, so the two overlap. The manual and the index by dates belong to the root.
 //
-// STMBench7 draws the parts of a base assembly from all, which makes most intervals wide; `reach` draws them
-// from as many around its home.
+// STMBench7 draws the parts of a base assembly from all parts, which makes most intervals wide; `reach` draws
+// them from as many parts around its home.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@
 namespace mxkv::bench {
 
 struct StmSizes {
-  std::uint32_t parts = 500;         ///< composite parts, of which there is room for a tenth more
+  std::uint32_t parts = 500;         ///< composite parts; there is room for a tenth more
   std::uint32_t atomic_parts = 200;  ///< a composite part
   std::uint32_t document_bytes = 20'000;
   std::uint32_t manual_bytes = 1'000'000;
@@ -38,7 +38,7 @@ struct AtomicPart {
   std::array<std::uint32_t, kConnections> to;  ///< in the same composite part
 };
 
-/// Links may be looked at by who does not hold them yet, to find out what to hold; hence atomic, relaxed.
+/// Atomic and relaxed, because an operation reads links before it holds them, to find out what to hold.
 template <std::uint32_t kMost>
 class LinkSet {
  public:
@@ -80,13 +80,13 @@ struct CompositePart {
   LinkSet<kMostUsers> used_in;  ///< base assemblies
   std::vector<AtomicPart> parts;
   std::string document;
-  Witness witness;  ///< of the part itself; what is in it has its own, since some locks tell them apart
+  Witness witness;  ///< of the part itself; its contents have their own, because some locks distinguish them
   Witness atomic_witness;
   Witness document_witness;
 };
 
-/// A complete tree in an array: the root is 0, the children of i are 3 i + 1 to 3 i + 3. An assembly that is
-/// not present has nothing below that is.
+/// A complete tree in an array: the root is 0, the children of i are 3 i + 1 to 3 i + 3. Below an absent
+/// assembly all are absent.
 struct Assembly {
   static constexpr std::uint32_t kFanOut = 3;
   static constexpr std::uint32_t kLevels = 7;
@@ -121,7 +121,7 @@ class StmModule {
   /// A part that an assembly may link to, near its home.
   [[nodiscard]] std::uint32_t part_near(std::uint32_t base, runtime::Random& random) const noexcept;
 
-  // The holder of what they change: of both ends, of the subtree, of everything.
+  // Only for the holder of the changed data: of both ends, of the subtree, of everything.
   bool link(std::uint32_t base, std::uint32_t part) noexcept;
   bool unlink(std::uint32_t base, std::uint32_t part) noexcept;
   void create_base(std::uint32_t base, const std::array<std::uint32_t, Assembly::kParts>& parts) noexcept;
@@ -130,7 +130,7 @@ class StmModule {
   void remove_part(std::uint32_t part);
   void change_date(std::uint32_t atomic_part, std::uint32_t date);
 
-  /// All that is written down twice agrees; nobody writes meanwhile.
+  /// Whether all redundant data agree. Only while no thread writes.
   [[nodiscard]] bool consistent() const;
   [[nodiscard]] std::uint64_t witnessed() const noexcept;  ///< data written since the beginning
 

@@ -8,7 +8,7 @@
 namespace mxkv::bench {
 namespace {
 
-/// All below an assembly, level by level; `i` is one past the base assemblies where there is nothing below.
+/// All assemblies below an assembly, level by level; at a base assembly `i` is one past the base assemblies.
 template <class Visit>
 void each_below(std::uint32_t top, const Visit& visit) {
   std::uint32_t first = top;

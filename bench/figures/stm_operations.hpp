@@ -2,8 +2,8 @@
 // modifications, under its names (ST, OP, SM) and in its default proportions, 40 : 45 : 10. Its long
 // traversals are off: each would touch the whole module, and no lock matters beside it.
 //
-// What a link leads to is looked up before anything is held, to know what to hold. Where it has changed when
-// the operation runs, this fails, as STMBench7's do that find nothing under the number they drew.
+// An operation follows its links before it holds anything, to know what to hold. If a link has changed when
+// the operation runs, the operation fails, as STMBench7's do if they find nothing under the number they drew.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct StmOperation {
   stm_kind kind;
   std::uint32_t assembly;  ///< base or complex, by the kind
   std::uint32_t part;
-  std::uint64_t seed;  ///< of whatever else it draws
+  std::uint64_t seed;  ///< for its other random choices
 };
 
 /// The Work of hierarchy_runs.hpp.
@@ -67,7 +67,7 @@ class StmWork {
   [[nodiscard]] std::uint32_t leaves() const noexcept { return module_.leaves(); }
   [[nodiscard]] StmOperation operation(std::uint64_t number) const noexcept;
   void run(const StmOperation& operation, Tally& tally);
-  /// Whether the module is as `all` operations have to leave it.
+  /// Whether the module is valid after `all` operations.
   [[nodiscard]] bool right(const Tally& all) const {
     return all.disturbed == 0 && all.written == module_.witnessed() && module_.consistent();
   }

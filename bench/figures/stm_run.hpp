@@ -1,5 +1,5 @@
-// One of STMBench7's operations under way: what the operations are made of. Which is made of what, and the
-// modifications of the structure, are in stm_operations.cpp.
+// One of STMBench7's operations under way: the steps that operations are made of. stm_operations.cpp composes
+// the operations, and has the modifications of the structure.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace mxkv::bench {
 
-/// Each function says whether it found what it was to work on.
+/// Each function returns whether it found its data.
 class StmRun {
  public:
   StmRun(StmModule& module, const StmOperation& operation, Tally& tally) noexcept
@@ -34,7 +34,7 @@ class StmRun {
     const Writing writing{written.witness, tally_};
     written.date = (written.date + 1) % StmModule::kDates;
   }
-  /// The assembly and all above it.
+  /// The assembly and all assemblies above it.
   void read_up(std::uint32_t i) noexcept {
     for (; i != 0; i = Assembly::parent(i)) {
       read(module_.assemblies[i]);
@@ -46,7 +46,7 @@ class StmRun {
     tally_.disturbed += atomic.x + 1 == atomic.y || atomic.y + 1 == atomic.x ? 0 : 1;
   }
 
-  /// From the root to the part; false: the way there is another one by now.
+  /// Walks from the root to the part. Returns false if the way has changed.
   bool path() noexcept {
     if (operation_.part >= module_.leaves() || !assembly().present) {
       return false;
@@ -58,7 +58,7 @@ class StmRun {
     }
     return linked;
   }
-  /// Calls act(atomic part) for one of a composite part, or for all that it leads to.
+  /// Calls act(atomic part) for one atomic part of a composite part, or for all that it leads to.
   template <class Act>
   void traverse(CompositePart& in, bool all, const Act& act) {
     auto at = static_cast<std::uint32_t>(random_.below(in.parts.size()));

@@ -1,8 +1,9 @@
-// [Mx fig. 7]: what it costs to allocate tasks, by the three-level task allocator and by the system's malloc.
+// [Mx fig. 7]: the cost of allocating tasks, by the three-level task allocator and by the system's malloc.
 //
 // Three measures, each in ns a task: 64 blocks allocated and released; an empty task created, spawned,
-// executed and freed; a look-up in a tree that is a fresh task each time. Which malloc it is depends on what
-// the process was started with (LD_PRELOAD); --system-name names it in the output.
+// executed and freed; a look-up in a tree that is a fresh task each time. LD_PRELOAD of the process decides
+// the malloc;
+// --system-name names it in the output.
 #include <cstdlib>
 #include <new>
 
@@ -34,7 +35,7 @@ struct OurTasks {
   static step end(runtime::MxTask& /*task*/, Worker& /*worker*/) { return step::done; }
 };
 
-/// Tasks of malloc. A task lies at a multiple of 64 bytes; what malloc gave stands right before it.
+/// Tasks of malloc. A task lies at a multiple of 64 bytes; malloc's pointer stands right before it.
 struct SystemTasks {
   static constexpr std::size_t kAlignment = 64;
 

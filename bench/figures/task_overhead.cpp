@@ -1,8 +1,8 @@
-// What a task costs by itself: a traversal of five levels that does nothing at any of them, on nodes that sit
-// in the nearest cache. Allocate, pin, spawn, refill, dispatch, read under a version, finish.
+// The cost of a task alone: a traversal of five levels that does no work at any of them, on nodes in the
+// nearest cache. Allocate, pin, spawn, refill, dispatch, read under a version, finish.
 //
-// The figure is ns an operation by how many of the levels are queued hops; the others are run through. The
-// difference of two neighbours is the price of a hop.
+// The figure is ns an operation by the number of levels that are queued hops; the others are run through. The
+// difference of two neighbours is the cost of a hop.
 #include <deque>
 
 #include "bench/figures/figure.hpp"
@@ -24,7 +24,7 @@ struct alignas(runtime::kCacheLineBytes) HopNode final : runtime::DataObject {
 };
 static_assert(sizeof(HopNode) == runtime::kCacheLineBytes);
 
-/// All that the tasks of one measurement share.
+/// State that the tasks of one measurement share.
 struct HopRun {
   Run run;
   const HopNode* root = nullptr;

@@ -1,8 +1,8 @@
 // [To fig. 3a]: STMBench7's operations by number of workers or threads: by Toggle, by its own coarse and
 // medium-grained locks, by intervals under threads and as tasks in one queue.
 //
-// All run the same operation code on a module of the same beginning, made anew for each measurement. The
-// paper does not say which of STMBench7's workloads it ran; here it is the one that reads and writes.
+// All run the same operation code on a module with the same initial state, made anew for each measurement.
+// The paper does not say which of STMBench7's workloads it ran; here it is the one that reads and writes.
 #include <algorithm>
 #include <string>
 

@@ -1,5 +1,5 @@
-// [To fig. 4]: throughput by skew, and by the nodes of a task where all tasks draw from the nodes of one
-// bucket. Skew is the paper's, disjoint subsets of which a task draws from one, and zipfian.
+// [To fig. 4]: throughput by skew, and by the nodes of a task if all tasks draw from the nodes of one bucket.
+// Skew is zipfian, or the paper's: each task draws from one of several disjoint subsets.
 #include <string>
 
 #include "bench/figures/ranged_tree.hpp"

@@ -1,9 +1,9 @@
-// [To fig. 5]: which worker runs how many of the tasks, and how many a second that makes: round robin, and
-// Toggle without and with stealing; tasks at random, and all in the nodes of one bucket.
+// [To fig. 5]: the tasks by worker, and tasks a second: round robin, and Toggle without and with stealing;
+// tasks at random, and all in the nodes of one bucket.
 //
-// What the paper's figure shows is the work of hosts: a task runs on the host of the lowest bucket that it is in.
-// So that is counted too, with hosts and without: the tasks that ran away from it. And by the tasks' intervals
-// alone, the workers that they are to be on: without stealing those are the workers that run them.
+// The paper's figure shows the work of hosts: a task runs on the host of its lowest bucket. So the program
+// also counts the tasks that ran on another worker, with hosts and without. And it computes from the tasks'
+// intervals alone the workers that they belong to; without stealing these workers run them.
 #include <map>
 #include <string>
 

@@ -1,5 +1,5 @@
-// [To fig. 3b]: a large irregular hierarchy, by Toggle and round robin. Seven tasks of ten read; half draw
-// their nodes from one of 16 parts of the hierarchy, the others from all of it; half are short.
+// [To fig. 3b]: a large irregular hierarchy, by Toggle and round robin. Seven tasks of ten read. Half of the
+// tasks draw their nodes from one of 16 parts of the hierarchy, the others from all of it. Half are short.
 #include "bench/figures/ranged_tree.hpp"
 
 using namespace mxkv::bench;  // NOLINT(google-build-using-namespace): a program, not a header

@@ -30,7 +30,8 @@ runtime::RuntimeOptions options_of(std::size_t workers, const ModelOptions& mode
   return options;
 }
 
-/// Seconds until a thread for each worker has done `body(worker)`, from when all of them were there.
+/// Starts a thread for each worker. Returns the seconds from when all have started until all have done
+/// `body(worker)`.
 template <class Body>
 double on_threads(ModelTree& on, const Body& body) {
   const std::size_t workers = on.runtime.worker_count();
@@ -49,10 +50,10 @@ double on_threads(ModelTree& on, const Body& body) {
   return wall_seconds() - start;
 }
 
-/// Operations that a thread does until it lets its worker do what was spawned meanwhile, and go on in its epoch.
+/// A thread does so many operations before its worker executes the spawned tasks and renews its epoch.
 constexpr std::uint32_t kOperationsBetweenSteps = 64;
 
-/// Drives the task of one write from its beginning to its end, on the calling thread.
+/// Runs the task of one write to its end, on the calling thread.
 void drive_write(IntegerTree& tree, SharedWork& work, std::uint64_t key, runtime::Worker& worker) {
   auto* const task = worker.create<ModelWrite>(tree, work, key);
   task->begin(worker);
@@ -71,7 +72,7 @@ void drive_write(IntegerTree& tree, SharedWork& work, std::uint64_t key, runtime
   worker.finish(*task);
 }
 
-/// Calls body(how to compare, a walk of the tree) with what suits processor and tree.
+/// Calls body(comparison, walk) with the comparison and walk that suit processor and tree.
 template <class Body>
 void with_walk(const IntegerTree& tree, const Body& body) {
   index::line_compare::in_best_way([&](auto compare) {
@@ -88,14 +89,14 @@ void with_walk(const IntegerTree& tree, const Body& body) {
   });
 }
 
-/// One operation of `work`, by hand where no node has to be split.
+/// One operation of `work`, by hand unless a node has to be split.
 template <class Compare, class Walk>
 void do_operation(const Walk& walk, IntegerTree& tree, SharedWork& work, SharedWork::Next next,
                   runtime::Worker& worker, std::uint32_t& operations) {
   if (next.writes) {
     const auto written = walk.template put<Compare>(next.key, ~next.key);
     if (written == Walk::written::no_room) {
-      drive_write(tree, work, next.key, worker);  // which tells the work
+      drive_write(tree, work, next.key, worker);  // reports the result to `work`
     } else {
       const bool inserts = work.what() == tree_operation::insert;
       work.finished(worker.id(), true, inserts == (written == Walk::written::inserted));
@@ -110,7 +111,7 @@ void do_operation(const Walk& walk, IntegerTree& tree, SharedWork& work, SharedW
   }
 }
 
-/// Up to `number` operations as tasks, if there are so many left.
+/// Begins up to `number` operations as tasks, if so many are left.
 void begin_some(ModelTree& on, SharedWork& work, std::uint64_t number, runtime::Worker& worker) {
   SharedWork::Next next{};
   for (std::uint64_t i = 0; i < number && work.next(worker.id(), next); ++i) {
@@ -169,7 +170,7 @@ double run_mxtasks(ModelTree& on, SharedWork& work, std::uint64_t in_flight) {
     begin_some(on, work, in_flight, worker);
     while (!work.all_finished()) {
       if (!worker.step() && work.all_taken()) {
-        // Bound tasks go on where their last node's pool is: all may have ended elsewhere.
+        // Bound tasks continue on the worker of their last node's pool, so all may have ended elsewhere.
         begin_some(on, work, 1, worker);
       }
     }
@@ -199,7 +200,7 @@ double run_threads(ModelTree& on, SharedWork& work) {
       }
     });
     while (!work.all_finished()) {
-      worker.step();  // others may need what waits in this worker's pools
+      worker.step();  // other workers may need the tasks in this worker's pools
     }
   });
   on.settle();

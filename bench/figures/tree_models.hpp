@@ -3,8 +3,8 @@
 //
 //   MxTasks   workers as in the product: many operations in flight, lines prefetched.
 //   threads   a thread takes one operation and walks the nodes from the root to its end (direct_walk.hpp). Its
-//             worker gives it heaps and an epoch; what needs a split it does as a task, alone, and its worker
-//             executes the separators that come of it every kOperationsBetweenSteps operations.
+//             worker gives it heaps and an epoch. It executes an operation that needs a split as a task, alone, and
+//             its worker executes the separators of splits every kOperationsBetweenSteps operations.
 //   oneTBB    the same inside TBB's tasks, of one or more operations each.
 #pragma once
 
@@ -33,15 +33,17 @@ enum class tree_operation : std::uint8_t {
   read_update,  ///< half of each, as YCSB A
 };
 
-/// Records whose ways through the tree, some 20 lines each, stay in the second-level cache. What an operation takes
-/// longer among all keys than among so many, in the same tree, is an estimate of what it stalls.
+/// Records whose ways through the tree, some 20 lines each, stay in the second-level cache. The difference
+/// between an operation's time among all keys and among these, in the same tree, is an estimate of its
+/// stalls.
 inline constexpr std::uint64_t kCachedKeys = 256;
 
-/// Records by YCSB's scrambled zipfian. A draw takes longer than a look-up in cache, so that these are made before
-/// and repeated, by each worker from another one on.
+/// Records by YCSB's scrambled zipfian. A draw takes longer than a look-up in cache, so the draws are made
+/// beforehand and repeated; each worker begins at another one.
 [[nodiscard]] std::vector<std::uint32_t> popular_records(std::uint64_t keys);
 
-/// Operations that all workers share: they take them by ranges, wherever a task that needs the next one runs.
+/// Operations that all workers share. A worker takes a range of them when one of its tasks needs the next
+/// operation.
 class SharedWork {
  public:
   struct Next {
@@ -98,7 +100,7 @@ class SharedWork {
     share.next_popular = share.next_popular + 1 < popular_->size() ? share.next_popular + 1 : 0;
     return {key_of((*popular_)[share.next_popular]), writes};
   }
-  /// Whether no worker finds another range: what it still has of its last one is all that is left to it.
+  /// Whether there is no further range: each worker has only the rest of its last one.
   [[nodiscard]] bool all_taken() const noexcept {
     return taken_.load(std::memory_order_relaxed) >= operations_;
   }
@@ -115,7 +117,7 @@ class SharedWork {
     }
     return sum >= operations_;
   }
-  // When nobody works any more.
+  // Only when no thread works any more.
   [[nodiscard]] std::uint64_t wrong() const noexcept { return sum_of(&Share::wrong); }
   [[nodiscard]] std::uint64_t written() const noexcept { return sum_of(&Share::written); }
 
@@ -151,7 +153,7 @@ class SharedWork {
 /// Begins an operation as a task, pinned and on its way.
 void start_operation(IntegerTree& tree, SharedWork& work, SharedWork::Next next, runtime::Worker& worker);
 
-/// What look-ups and writes of SharedWork have in common; Base is index's task class.
+/// The common part of look-ups and writes of SharedWork; Base is index's task class.
 template <class Base>
 class ModelTask : public Base {
  public:
@@ -210,7 +212,7 @@ class ModelWrite final : public ModelTask<index::UpdateTask<ModelWrite, IntegerT
   runtime::step out_of_memory(runtime::Worker& worker) { return next(false, worker); }
 };
 
-/// What of the runtime a figure compares.
+/// The settings of the runtime that figures compare.
 struct ModelOptions {
   runtime::prefetch_mode prefetch = runtime::PrefetchOptions{}.mode;
   std::uint32_t window = runtime::PrefetchOptions{}.window;
@@ -218,7 +220,7 @@ struct ModelOptions {
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
 };
 
-/// How the nodes of a tree are synchronised.
+/// The synchronisation of a tree's nodes.
 struct NodePrimitives {
   runtime::primitive leaves;
   runtime::primitive inner_nodes;
@@ -226,7 +228,7 @@ struct NodePrimitives {
 [[nodiscard]] constexpr NodePrimitives all_nodes(runtime::primitive how) noexcept {
   return {how, how};
 }
-/// The papers' own: writers of the inner nodes, which are rare, are scheduled, and leaves latched.
+/// The papers' own: the rare writers of inner nodes are scheduled, leaves are latched.
 inline constexpr NodePrimitives kPapersMix{runtime::primitive::optimistic_latch,
                                            runtime::primitive::optimistic_scheduling};
 
@@ -238,7 +240,7 @@ struct ModelTree {
   runtime::Runtime runtime;
   IntegerTree tree;
 
-  /// Executes what was spawned and is left over. When no thread works any more.
+  /// Executes leftover tasks. Only when no thread works any more.
   void settle();
   /// Tasks that all workers have executed.
   [[nodiscard]] std::uint64_t tasks() noexcept;
@@ -248,10 +250,10 @@ struct ModelTree {
 double run_mxtasks(ModelTree& on, SharedWork& work, std::uint64_t in_flight);
 /// The same by worker 0 on the calling thread, in seconds of its CPU time.
 double run_alone(ModelTree& on, SharedWork& work, std::uint64_t in_flight);
-/// By threads. `work` is not chained; all nodes are guarded as the tree's leaves are.
+/// The same by threads. `work` is not chained; all nodes are guarded as the tree's leaves are.
 double run_threads(ModelTree& on, SharedWork& work);
 #if MXKV_HAVE_TBB
-/// By threads of TBB, whose tasks do so many operations each.
+/// The same by threads of TBB, whose tasks do `operations_a_task` operations each.
 double run_tbb(ModelTree& on, SharedWork& work, std::uint64_t operations_a_task);
 #endif
 

@@ -1,8 +1,9 @@
-// What shows that operations which exclude each other did: two counters at a piece of data.
+// Shows whether operations that must exclude each other did: two counters at a piece of data.
 //
-// A writer adds one to the first, works, and adds one to the second, each by a load and a store, not by one
-// atomic step. So they differ while somebody writes, and an addition is lost where two write at once. A
-// reader that finds them different, or changed at its end, ran beside a writer.
+// A writer adds one to the first counter, works, and adds one to the second, each by a load and a store, not
+// by one atomic step. So the counters differ while an operation writes, and an addition is lost if two
+// operations write at once. A reader that finds the counters different, or changed at its end, ran beside a
+// writer.
 #pragma once
 
 #include <atomic>
@@ -12,18 +13,18 @@
 
 namespace mxkv::bench {
 
-/// What a worker or thread did; its own until all have ended.
+/// The counters of a worker or thread; only it uses them until all have ended.
 struct alignas(runtime::kCacheLineBytes) Tally {
   std::uint64_t executed = 0;   ///< operations
-  std::uint64_t failed = 0;     ///< of these, those that found nothing to work on
+  std::uint64_t failed = 0;     ///< operations, of the executed, that found no data to work on
   std::uint64_t written = 0;    ///< data written, each with a witness
-  std::uint64_t disturbed = 0;  ///< data that somebody else wrote meanwhile
-  std::uint64_t away = 0;       ///< operations of which no bucket is the worker's, by Toggle
-  std::uint64_t sum = 0;        ///< over all that was read: nothing may be left out by the compiler
+  std::uint64_t disturbed = 0;  ///< data that another operation wrote meanwhile
+  std::uint64_t away = 0;       ///< operations without a bucket of the worker, by Toggle
+  std::uint64_t sum = 0;        ///< of all data read, so that the compiler cannot leave out the reads
 };
 
-// Relaxed: who has the data is the only one that writes, and who was it before is ordered by how it was
-// given.
+// Relaxed: the holder of the data is its only writer. Passing the data on orders it after the previous
+// holder.
 class Witness {
  public:
   [[nodiscard]] std::uint64_t writes() const noexcept { return ended_.load(std::memory_order_relaxed); }

@@ -1,6 +1,6 @@
-// The ceiling that task-based inserts are measured against: entries put into the same nodes by a loop written by
-// hand that keeps a group of inserts in flight. No tasks, versions, latches or pins, and a split's separator goes
-// into its parent at once.
+// The ceiling for task-based inserts: a loop written by hand puts entries into the same nodes, and keeps a
+// group of inserts in flight. It has no tasks, versions, latches or pins, and inserts a split's separator
+// into the parent at once.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace mxkv::bench {
 
-/// Integer keys only. Thread-safety: none; nobody else may be at the tree.
+/// Integer keys only. Thread-safety: none; no other thread may use the tree.
 template <class Traits>
 class HandInsert {
  public:
@@ -22,8 +22,8 @@ class HandInsert {
   HandInsert(TreeT& tree, runtime::Worker& worker, unsigned in_flight)
       : tree_(tree), worker_(worker), walks_(in_flight) {}
 
-  /// Inserts `operations` keys, each from next_key(), with the value ~key. Returns how many were there already,
-  /// or found no memory.
+  /// Inserts `operations` keys, each from next_key(), with the value ~key. Returns the number of keys that
+  /// existed already, or found no memory.
   template <class NextKey>
   std::uint64_t run(std::uint64_t operations, const NextKey& next_key) {
     std::uint64_t begun = 0;
@@ -92,7 +92,7 @@ class HandInsert {
     runtime::prefetch_read(walk.node);
   }
 
-  /// One hop. True: the entry is in.
+  /// One hop. Returns true when the entry is inserted.
   bool goes(Walk& walk) noexcept {
     walk.node = right_of(walk.node, walk.rank);
     if (walk.where == step::header) {
@@ -143,7 +143,7 @@ class HandInsert {
     return true;
   }
 
-  /// Inserts into a node that may have to be split.
+  /// Inserts into a node, and splits it if it is full.
   void make_room(NodeT* node, index::Rank rank, std::uint64_t value) noexcept {
     for (;;) {
       node = right_of(node, rank);
@@ -163,7 +163,7 @@ class HandInsert {
     }
   }
 
-  /// Makes the right half of a split known to its parent level.
+  /// Inserts the separator of a split's right half into the parent level.
   void post(std::uint64_t separator, NodeT& right, unsigned level, const NodeT& left) noexcept {
     NodeT* node = node_of(tree_.root().word());
     if (node->meta().level() < level) {

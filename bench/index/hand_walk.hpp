@@ -1,6 +1,6 @@
-// The ceiling that task-based look-ups are measured against: the nodes of the same tree, walked by a loop
-// written by hand that keeps a group of look-ups in flight. No tasks, no versions, no pins: right only while
-// nobody writes.
+// The ceiling for task-based look-ups: a loop written by hand walks the nodes of the same tree, and keeps a
+// group of look-ups in flight. It has no tasks, versions or pins, so it is correct only while no thread
+// writes.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class HandWalk {
   HandWalk(const index::Tree<Traits>& tree, unsigned in_flight)
       : root_(node_of(tree.root().word())), near_level_(tree.near_level()), walks_(in_flight) {}
 
-  /// Looks up `operations` keys, each from next_key(); check(key, value or 0) sees what was found.
+  /// Looks up `operations` keys, each from next_key(), and calls check(key, value or 0) for each.
   template <class NextKey, class Check>
   void run(std::uint64_t operations, const NextKey& next_key, const Check& check) {
     index::line_compare::in_best_way(

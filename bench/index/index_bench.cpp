@@ -1,6 +1,6 @@
-// index_bench: the tree beside its peers and its ceilings, for one kind of records. Lines of JSON: the first
-// tells how and where it was measured, each other one is a point. Exit codes: 0 done, 1 a wrong result, 2
-// usage.
+// index_bench: the tree beside its peers and its ceilings, for one kind of records. Prints lines of JSON: the
+// first describes the measurement and the machine, each other line is a point. Exit codes: 0 done, 1 a wrong
+// result, 2 usage.
 #include <algorithm>
 #include <cstdio>
 #include <exception>

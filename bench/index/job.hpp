@@ -1,4 +1,4 @@
-// What is measured once: so many operations of one workload, by some workers, on one container.
+// One measurement: a number of operations of one workload, by some workers, on one container.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace mxkv::bench {
 
 enum class workload : std::uint8_t {
   load,    ///< from empty, in random order
-  read,    ///< of records that are there
-  mixed,   ///< half reads, half updates of records that are there
+  read,    ///< of existing records
+  mixed,   ///< half reads, half updates of existing records
   insert,  ///< new records, into the loaded container
-  scan,    ///< of kScanEntries entries from a record that is there
+  scan,    ///< of kScanEntries entries from an existing record
 };
 inline constexpr std::uint64_t kScanEntries = 100;
 
@@ -32,13 +32,13 @@ enum class distribution : std::uint8_t { uniform, zipfian };
   return which == distribution::uniform ? "uniform" : "zipfian";
 }
 
-/// Which records a worker's operations are about. Thread-safety: one thread at a time.
+/// The records of a worker's operations. Thread-safety: one thread at a time.
 class alignas(2 * runtime::kCacheLineBytes) Stream {
  public:
   /// Uniform over `records` records.
   Stream(std::uint64_t records, std::uint64_t seed) : records_(records), random_(seed) {}
-  /// YCSB's scrambled zipfian. A draw takes longer than a look-up in cache, so that `draws` of them are made
-  /// before and repeated.
+  /// YCSB's scrambled zipfian. A draw takes longer than a look-up in cache, so `draws` draws are made
+  /// beforehand and repeated.
   Stream(std::uint64_t records, std::uint64_t seed, std::size_t draws) : Stream(records, seed) {
     ScrambledZipfian zipfian{0, records};
     popular_.reserve(draws);
@@ -69,17 +69,17 @@ struct Job {
   std::vector<Stream>* streams = nullptr;  ///< one a worker, at least as many as workers
   unsigned workers = 1;
   std::uint64_t operations = 0;  ///< of each worker
-  unsigned in_flight = 1;        ///< of each worker, for containers that have it
+  unsigned in_flight = 1;        ///< of each worker, for containers with has_flights()
   std::uint64_t first_new = 0;   ///< worker i inserts the records from first_new + i * operations on
 };
 
-/// Where the bytes of a container are, an entry.
+/// Bytes an entry of one part of a container.
 struct Part {
   std::string name;
   double bytes = 0;
 };
 
-/// Something that holds records, and is measured. Thread-safety: one thread; run() makes more.
+/// A container of records to measure. Thread-safety: one thread; run() starts more.
 class Container {
  public:
   Container() = default;
@@ -88,14 +88,14 @@ class Container {
   Container& operator=(const Container&) = delete;
 
   [[nodiscard]] virtual std::string name() const = 0;
-  /// Whether it can do that with so many workers, safely.
+  /// Whether it can run this workload with so many workers safely.
   [[nodiscard]] virtual bool can(workload what, unsigned workers) const = 0;
-  /// Whether Job::in_flight means something.
+  /// Whether it uses Job::in_flight.
   [[nodiscard]] virtual bool has_flights() const { return false; }
-  /// Seconds that the job took, see timed(). Wrong results are counted.
+  /// Runs the job, and returns its seconds as timed() measures them. Counts wrong results.
   virtual double run(const Job& job) = 0;
   [[nodiscard]] virtual std::uint64_t wrong() const = 0;
-  /// What is wrong with `records` entries that ought to be there now; empty: nothing.
+  /// Checks that the container has `records` entries and is valid. Returns an error text, or an empty one.
   virtual std::string check(std::uint64_t records) = 0;
   /// Bytes an entry by part; empty: unknown.
   virtual std::vector<Part> parts(std::uint64_t records) = 0;

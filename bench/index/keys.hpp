@@ -1,4 +1,4 @@
-// Keys and values that follow from the number of a record, so that each result can be verified.
+// Keys and values, computed from the number of a record, so that each result can be verified.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline std::uint64_t key_of(std::uint64_t record) noexcept {
   return record ^ (record >> 31U);
 }
 
-/// Writes 16 hexadecimal digits, highest first: their order as text is that of the numbers.
+/// Writes 16 hexadecimal digits, highest first, so that texts sort as their numbers do.
 inline void write_hex(std::uint64_t number, char* out) noexcept {
   for (unsigned half = 0; half < 2; ++half) {
     // The nibbles of 32 bits spread over eight bytes, the highest into the highest byte.
@@ -29,9 +29,9 @@ inline void write_hex(std::uint64_t number, char* out) noexcept {
   }
 }
 
-/// A key of `Bytes` bytes: of 24 as the load client's, "user" and 20 digits (hexadecimal ones, which are made
-/// faster). Long ones fall into 4096 groups that share all but their last 16 bytes, as names below one path
-/// do.
+/// A key of `Bytes` bytes. Keys of 24 bytes are as the load client's, "user" and 20 digits (hexadecimal ones,
+/// which are made faster). Longer keys fall into 4096 groups that share all but their last 16 bytes, as names
+/// below one path do.
 template <std::size_t Bytes>
 class TextKey {
  public:

@@ -33,11 +33,11 @@ struct IntegerKind {
   };
 
   static std::uint64_t key_in(std::uint64_t head, std::uint64_t /*value*/) noexcept { return head; }
-  /// Whether a leaf's value word is that of the key.
+  /// Whether a leaf's value word belongs to the key.
   static bool right(std::uint64_t key, std::uint64_t value) noexcept { return value == ~key; }
 
   static void add_kind(runtime::Runtime& /*runtime*/, runtime::ReclaimKind& /*kind*/) {}
-  /// Makes the value of a key. False: out of memory.
+  /// Makes the value of a key. Returns false if there is no memory.
   static bool make(runtime::Worker& /*worker*/, std::uint64_t key, std::uint64_t& value) noexcept {
     value = ~key;
     return true;

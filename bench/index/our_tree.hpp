@@ -1,4 +1,5 @@
-// mxkv's tree as a container: a runtime of its own, and its workers as many tasks in flight as a job says.
+// mxkv's tree as a container, with a runtime of its own. Each worker keeps as many tasks in flight as a job
+// says.
 #pragma once
 
 #include <atomic>
@@ -37,7 +38,7 @@ class OurTree final : public Container {
   [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
   [[nodiscard]] Tree& tree() noexcept { return tree_; }
   [[nodiscard]] runtime::Worker& worker() noexcept { return worker_at(0); }
-  /// Somebody else inserts so many.
+  /// Another container inserts `entries` entries into this tree.
   void expect_more(std::uint64_t entries) noexcept { more_ += entries; }
 
   double run(const Job& job) override {
@@ -65,7 +66,7 @@ class OurTree final : public Container {
       }
       ready.fetch_add(1, std::memory_order_relaxed);
       while (ready.load(std::memory_order_relaxed) < job.workers) {
-        worker.step();  // others may need what waits in this worker's pools
+        worker.step();  // other workers may need the tasks in this worker's pools
       }
     });
     settle();
@@ -103,7 +104,7 @@ class OurTree final : public Container {
   [[nodiscard]] runtime::Worker& worker_at(std::size_t i) {
     return runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
   }
-  /// Executes what is left over: separators of splits. When no thread works.
+  /// Executes leftover tasks: separators of splits. Only while no thread works.
   void settle() {
     for (int quiet = 0; quiet < 3; ++quiet) {
       for (std::size_t i = 0; i < shares_.size(); ++i) {
@@ -135,7 +136,7 @@ class HandWalkedTree final : public Container {
   std::vector<Part> parts(std::uint64_t /*records*/) override { return {}; }
 
  private:
-  /// Of the records that it inserts: none of those that the tree itself is measured with.
+  /// Number of the first record that it inserts, beyond all records that the tree itself is measured with.
   static constexpr std::uint64_t kFirstRecord = std::uint64_t{1} << 40U;
 
   double read(const Job& job) {

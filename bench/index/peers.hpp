@@ -1,8 +1,8 @@
-// What the tree is compared with: Abseil's B-tree (one thread; readers may be many) and oneTBB's ordered map,
-// a skip list that many threads may insert into. They look up one key after the other.
+// The tree's peers: Abseil's B-tree (one thread, or many readers) and oneTBB's ordered map, a skip list that
+// many threads may insert into. They look up one key after the other.
 //
-// Keys and values are std::string where ours are bytes; an update overwrites the value in place, where ours
-// makes a new item. Memory is what their allocators were asked for, rounded as malloc rounds.
+// Keys and values are std::string where ours are bytes. An update overwrites the value in place, where ours
+// makes a new item. Their memory is the sum of their allocations, rounded as malloc rounds.
 #pragma once
 
 #include <malloc.h>
@@ -22,8 +22,8 @@
 
 namespace mxkv::bench {
 
-/// Bytes that the calling thread allocated less those it freed. One number a thread, since a pointer to a
-/// shared one would make each string longer.
+/// Bytes that the calling thread allocated minus the bytes that it freed. A number for each thread, because a
+/// pointer to a shared number would make each string longer.
 struct AllocatedHere {
   static inline thread_local std::int64_t bytes = 0;
 };
@@ -36,7 +36,7 @@ struct CountingAllocator {
   CountingAllocator(const CountingAllocator<Other>& /*other*/) noexcept {}  // NOLINT: as allocators are
 
   T* allocate(std::size_t n) {
-    void* memory = std::malloc(n * sizeof(T));  // NOLINT: what malloc takes is counted
+    void* memory = std::malloc(n * sizeof(T));  // NOLINT: counts malloc's blocks
     if (memory == nullptr) {
       throw std::bad_alloc{};
     }
@@ -71,7 +71,7 @@ class SharedWord {
   void set(std::uint64_t word) noexcept { word_.store(word, std::memory_order_relaxed); }
 
  private:
-  std::atomic<std::uint64_t> word_{0};  // values follow from keys: nothing is ordered by it
+  std::atomic<std::uint64_t> word_{0};  // relaxed: values follow from keys, so it orders no other data
 };
 
 struct PeerIntegers {

@@ -1,5 +1,5 @@
-// The other ceiling: random lines of memory, with so many loads in flight, each at an address that depends on
-// the line that the one before in its chain brought. Huge pages where the system gives them.
+// The other ceiling: random lines of memory, with a number of loads in flight. The address of each load
+// depends on the line that the previous load of its chain returned. Uses huge pages if the system gives them.
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,7 @@ class RandomLines final : public Container {
   static constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15ULL;
   static constexpr std::size_t kWordsALine = runtime::kCacheLineBytes / sizeof(std::uint64_t);
 
-  /// Follows `in_flight` chains in turn; returns how many lines were not what they have to be.
+  /// Follows `in_flight` chains in turn; returns the number of wrong lines.
   [[nodiscard]] std::uint64_t follow(unsigned worker, std::uint64_t operations, unsigned in_flight) const {
     runtime::Random random{worker + 1};
     std::vector<std::uint64_t> chains(in_flight);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kZipfianDraws = std::size_t{1} << 22U;
 
-/// Something to be measured in turn with others.
+/// A container, measured in turn with the others.
 struct Series {
   Container* container;
   unsigned in_flight;
@@ -56,7 +56,7 @@ class Session {
     return {plan_.records, container.name(), what, by, workers_, in_flight, unit, {}};
   }
 
-  /// All containers get their records, those that cannot be loaded by so many workers by one.
+  /// Loads all containers, with one worker if a container cannot be loaded by several.
   void load() {
     std::vector<Stream> streams = streams_of(distribution::uniform);
     for (std::size_t i = 0; i < containers_.size(); ++i) {
@@ -130,7 +130,7 @@ class Session {
     } while (seconds * 1e3 < static_cast<double>(plan_.milliseconds));
     return static_cast<double>(operations) / seconds / 1e6;
   }
-  /// Operations of a worker between two looks at the clock: so many that beginning and end hardly count.
+  /// Operations of a worker between two readings of the clock: so many that beginning and end hardly count.
   [[nodiscard]] std::uint64_t chunk() const noexcept {
     constexpr std::uint64_t kMost = 100'000;
     return std::min(kMost, plan_.inserts);

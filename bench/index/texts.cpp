@@ -1,4 +1,5 @@
-// Byte keys with values of 100 bytes out of line: of 24 bytes beside the peers, longer ones by ours alone.
+// Byte keys with values of 100 bytes out of line. Keys of 24 bytes are measured beside the peers, longer keys
+// alone.
 #include "bench/index/known_peers.hpp"
 #include "bench/index/our_tree.hpp"
 

@@ -1,4 +1,4 @@
-// Where the bytes of our tree are: each node and item is visited, and what the heaps hold beyond is the rest.
+// The bytes of our tree by part: visits each node and item. The rest is the other memory of the heaps.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace mxkv::bench {
 
-/// Bytes an entry, by part. When no worker runs.
+/// Bytes an entry, by part. Only while no worker runs.
 template <class Kind>
 class TreeParts {
  public:

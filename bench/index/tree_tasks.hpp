@@ -1,8 +1,8 @@
 // The tree's operations as tasks, each again and again until its worker's share of a job is done.
 //
-// What was read is verified in the callback, as a server would use it there. In a mixed workload the kind of
-// the next operation is drawn when one ends: the same task goes on if it is of that kind, else it ends and a
-// new one begins.
+// The callback verifies the value that was read, as a server would use it there. In a mixed workload the kind
+// of the next operation is drawn when one ends. The same task goes on if it is of that kind, else it ends and
+// a new one begins.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace mxkv::bench {
 
 enum class operation : std::uint8_t { find, put, scan };
 
-/// One worker's share of a job, and how far it is. Thread-safety: its worker. (Tasks stay on their worker, as
-/// optimistic latches bind none.)
+/// One worker's share of a job, and its progress. Thread-safety: its worker. (Tasks stay on their worker,
+/// because optimistic latches bind no task to another one.)
 template <class Kind>
 struct alignas(2 * runtime::kCacheLineBytes) Share {
   index::Tree<typename Kind::Traits>* tree = nullptr;
@@ -49,7 +49,7 @@ struct alignas(2 * runtime::kCacheLineBytes) Share {
   }
   /// Begins an operation as a new task.
   void begin(operation which, runtime::Worker& worker);
-  /// An operation ended. True: its task goes on with another of the same kind.
+  /// Counts an operation that ended. Returns true if its task goes on with another one of the same kind.
   [[nodiscard]] bool goes_on(operation own, bool right, runtime::Worker& worker) {
     ++finished;
     wrong += right ? 0 : 1;
@@ -139,8 +139,8 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
   Share<Kind>* share_;
 };
 
-/// A scan of kScanEntries entries with their values. Nothing may write meanwhile: the last entry is compared
-/// with the next.
+/// A scan of kScanEntries entries with their values. No thread may write meanwhile, because the last entry is
+/// compared with the next one.
 template <class Kind>
 class RangeTask final : public index::ScanTask<RangeTask<Kind>, typename Kind::Traits> {
   using Base = index::ScanTask<RangeTask<Kind>, typename Kind::Traits>;

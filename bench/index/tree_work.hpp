@@ -1,5 +1,5 @@
-// Work on a tree of 64-bit keys, for measurements: the keys, what a run of operations shares, and tasks that
-// look up, insert or update, each again and again until the run's operations are used up.
+// Work on a tree of 64-bit keys, for measurements: the keys, the shared state of a run, and tasks that look
+// up, insert or update, each again and again until the run's operations are used up.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace mxkv::bench {
 using IntegerTraits = index::IntegerTraits<>;
 using IntegerTree = index::Tree<IntegerTraits>;
 
-/// What all operations of one run share. Thread-safety: one worker.
+/// State that all operations of one run share. Thread-safety: one worker.
 struct Run {
   std::uint64_t keys = 0;  ///< the value of key_of(i) is ~key_of(i)
   std::uint64_t started = 0;

@@ -9,13 +9,13 @@ PAYLOAD = "items: keys and values"
 
 
 def points_of(file):
-    """The points of a file of index_bench's lines; its first line has none."""
+    """The points of a file of index_bench's lines; its first line is no point."""
     lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     return [point for point in lines if "container" in point]
 
 
 def best_figures(points):
-    """Row -> (figure, whether less is better), of our tree: million/s at its best; bytes, without those of texts."""
+    """Row -> (figure, whether less is better), of our tree: its best million/s, and bytes, except bytes of texts."""
     found, beyond = {}, {}
     for point in points:
         if point["container"] != OURS:
@@ -30,7 +30,7 @@ def best_figures(points):
 
 
 def table(here, there, name, tolerance):
-    """`here`, `there`: the best figures of each round. A ratio is the median of the rounds' own."""
+    """`here`, `there`: the best figures of each round. A ratio is the median of the rounds' ratios."""
     rows = [row for row in here[0] if all(row in figures for figures in (*here, *there))]
     lines = ["", f"mxkv against {name}: million/s, medians of the rounds and of their ratios, each at its best in flight", "",
              f"{'':55}{'mxkv':>9}{name:>10}{'ratio':>8}  least-most"]

@@ -1,7 +1,7 @@
-"""Charts of numbers by matplotlib, as SVG: lines over two axes, and groups of bars. They know nothing of what is drawn.
+"""Charts of numbers by matplotlib, as SVG: lines over two axes, and groups of bars. They do not know what the numbers mean.
 
-No two texts of a chart may lie on each other: charts grow with what they hold, names that do not fit side by side stand
-upright, and `overlapping_texts` says where it failed.
+No two texts of a chart may overlap: charts grow with their contents, names that do not fit side by side stand upright, and
+`overlapping_texts` finds failures.
 """
 
 import io
@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 import matplotlib
 
 matplotlib.use("svg")
-from matplotlib import pyplot, ticker  # noqa: E402: after the choice of what draws
+from matplotlib import pyplot, ticker  # noqa: E402: after the choice of the back end
 
 matplotlib.rcParams.update({"font.family": "DejaVu Sans", "font.size": 9, "axes.titlesize": 11, "axes.grid": True,
                             "grid.color": "#e4e8ec", "axes.axisbelow": True, "svg.hashsalt": "mxkv"})
 COLORS = ["#0969da", "#bc4c00", "#1a7f37", "#8250df", "#cf222e", "#9a6700", "#1b7c83", "#6e7781", "#bf3989", "#4d2d00"]
-# Behind the last colour they begin again, with these.
+# After the last colour the colours repeat, with these markers and hatches.
 MARKERS = ["o", "s", "^", "D"]
 HATCHES = ["", "///", "...", "xxx"]
 INCH_A_BAR = 0.24      # with a value above it
-INCH_A_GROUP = 0.45    # at least, and what lies between two groups
+INCH_A_GROUP = 0.45    # at least, and the gap between two groups
 TICK_ROOM = 1.15       # for ticks that matplotlib measures a little too small
 
 
 @dataclass
 class Series:
-    """A line: (x, y) in ascending x. Those of one `color` belong together."""
+    """A line: (x, y) in ascending x. Lines of one `color` belong together."""
 
     name: str
     points: list
@@ -37,7 +37,7 @@ class Series:
 
 @dataclass
 class Axis:
-    """`ticks`: [(position, text)], where they are not left to matplotlib. `text`: what a value is called."""
+    """`ticks`: [(position, text)], empty for matplotlib's own. `text`: makes the text of a value."""
 
     label: str
     ticks: list = field(default_factory=list)
@@ -62,7 +62,7 @@ def short_latency(us):
 
 
 def _look(number, looks):
-    """The colour of a series, and which of `looks` tells it from others of that colour."""
+    """The colour of a series, and the one of `looks` that distinguishes it from others of that colour."""
     return COLORS[number % len(COLORS)], looks[number // len(COLORS) % len(looks)]
 
 
@@ -91,7 +91,7 @@ def _settle(figure, axes):
 
 
 def _legend(axes):
-    """Below the ticks and their label, wherever these end."""
+    """Puts the legend below the ticks and their label."""
     if axes.get_legend_handles_labels()[0]:
         axes.figure.canvas.draw()
         below = axes.get_tightbbox().y0 - axes.get_window_extent().y0
@@ -142,7 +142,7 @@ def bars(title, y, groups, series, line=None):
     axes.set_xlim(-0.5, len(groups) - 0.5)
     axes.set_xticks(range(len(groups)), groups)
     axes.grid(False, axis="x")
-    axes.margins(y=0.3 if y.log else 0.22)  # for the values above the bars, and below those of negative ones
+    axes.margins(y=0.3 if y.log else 0.22)  # room for the values above the bars, and below negative bars
     if axes.get_ylim()[0] < 0:
         axes.axhline(0, color="#57606a", linewidth=0.8)
     _settle(figure, axes)
@@ -151,7 +151,7 @@ def bars(title, y, groups, series, line=None):
 
 
 def overlapping_texts(figure):
-    """Pairs of texts that lie on each other, of what can be seen."""
+    """Pairs of visible texts that overlap."""
     figure.canvas.draw()
     texts = [text for text in figure.findobj(matplotlib.text.Text) if text.get_visible() and text.get_text().strip()]
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
@@ -172,5 +172,5 @@ def svg(figure):
 
 
 def nines(part):
-    """The position of a percentile: how many nines, so that 99 % is at 2."""
+    """The position of a percentile: its number of nines, so that 99 % is at 2."""
     return -math.log10(1 - part)

@@ -1,4 +1,4 @@
-"""For the programs that measure: has `plot` draw what they wrote."""
+"""For the programs that measure: has `plot` draw their results."""
 
 import pathlib
 import subprocess

@@ -1,7 +1,7 @@
 """The page of points of the one form: figure, series, x, y, unit, parameters, machine, commit.
 
-What the figures are called, what a paper says of them and which of our points that is to be held against comes from a
-description (bench/figures/paper.json has the papers', bench/server/run writes its own).
+A description has the names of the figures, the papers' facts, and the points of ours to compare them with
+(bench/figures/paper.json has the papers', bench/server/run writes its own).
 """
 
 import json
@@ -14,11 +14,11 @@ _FIELDS = {"figure": str, "series": str, "x": (int, float, str), "y": (int, floa
 
 
 class BadInput(Exception):
-    """Something in a file is not as it has to be."""
+    """A file is malformed."""
 
 
 def read_points(files):
-    """The points of all files, numbered through."""
+    """The points of all files, numbered consecutively."""
     points = []
     for file in files:
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -36,7 +36,7 @@ def read_points(files):
 
 
 def name_of(x):
-    """As descriptions name it."""
+    """An x as descriptions name it."""
     return x if isinstance(x, str) else f"{x:g}"
 
 
@@ -53,7 +53,7 @@ def _bars(title, points, line):
 
 
 def _lines(title, points, label):
-    """Over a number; by its logarithm where it spans more than a few doublings."""
+    """A chart over a number, logarithmic if it spans more than a few doublings."""
     xs = sorted({point["x"] for point in points})
     log = xs[0] > 0 and xs[-1] > 16 * xs[0]
     series = [charts.Series(name, sorted((point["x"], point["y"]) for point in points if point["series"] == name), color)
@@ -73,7 +73,7 @@ def _drawn(figure, points):
 
 
 def measured(points, ours):
-    """What we have for a fact: {"point": P}, {"ratio": [P, P]} or {"difference": [P, P]}, and perhaps the points' unit."""
+    """Our value for a fact: {"point": P}, {"ratio": [P, P]} or {"difference": [P, P]}, and perhaps the points' unit."""
     def value(series, x):
         return next((point["y"] for point in points if (point["series"], name_of(point["x"])) == (series, x)
                      and ours.get("unit") in (None, point["unit"])), None)
@@ -116,7 +116,7 @@ def _add_figure(page, figure, points, reference):
 
 
 def draw(description, points, note=""):
-    """The page as text; `note`: what is told before all else. A description that is a list is that of the papers' figures."""
+    """The page as text; `note` comes first. A description that is a list describes the papers' figures."""
     if isinstance(description, list):
         description = {"title": "mxkv: the papers' figures", "heading": "The papers' figures, repeated",
                        "reference": "the paper", "figures": description}

@@ -36,7 +36,7 @@ def _once(values):
 
 
 def _flights(title, points, name_of):
-    """Throughput over operations in flight, a line for each name. Who has one at a time is a level to compare with."""
+    """Throughput over operations in flight, a line for each name. A container with one at a time is a level line."""
     flights = sorted({point["in_flight"] for point in points})
     series = []
     for color, name in enumerate(_once(map(name_of, points))):
@@ -96,7 +96,7 @@ def _add_memory(page, points):
 
 
 def draw(points, about, note=""):
-    """The page as text; `note`: what is told before all else."""
+    """The page as text; `note` comes first."""
     page = Page("mxkv: the tree beside its peers", "The tree beside its peers and its ceilings", note)
     page.text("Medians of rounds in turn. One worker: by its thread's CPU time; more: by the wall clock. Bars show the best "
               "number of operations in flight.")

@@ -1,4 +1,4 @@
-"""What all pages have in common: one HTML file that loads nothing, with headings, tables and charts."""
+"""The base of all pages: one HTML file that loads nothing, with headings, tables and charts."""
 
 from html import escape
 
@@ -48,7 +48,7 @@ class Page:
         self._parts.append(f"<details><summary>{escape(summary)}</summary>\n{table}</details>\n" if summary else table)
 
     def facts(self, summary, facts):
-        """(name, value) pairs, folded away; what has no value is left out."""
+        """(name, value) pairs, folded away; pairs without a value are left out."""
         told = "".join(f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>\n" for name, value in facts if value)
         self._parts.append(f"<details><summary>{escape(summary)}</summary>\n<dl>{told}</dl></details>\n")
 

@@ -22,7 +22,7 @@ class Histogram:
         self.most_ns = 0
 
     def add(self, histogram):
-        """One as JSON: [bucket, count, bucket, count, ..]."""
+        """Adds a histogram in JSON: [bucket, count, bucket, count, ..]."""
         flat = histogram["buckets"]
         for bucket, count in zip(flat[::2], flat[1::2], strict=True):
             self.buckets[bucket] = self.buckets.get(bucket, 0) + count
@@ -34,7 +34,7 @@ class Histogram:
         return sum(self.buckets.values())
 
     def last_ns(self, bucket):
-        """The greatest value that was counted there."""
+        """The greatest value that counts into a bucket."""
         if bucket < 2 << self._bits:
             return min(bucket, self.most_ns)
         shift = (bucket >> self._bits) - 1
@@ -50,7 +50,7 @@ class Histogram:
         return 0
 
     def steps(self):
-        """(nines, us): all of a bucket's share of the operations took this long; the last is drawn where it begins."""
+        """(nines, us): a bucket's whole share of the operations took this long; the last bucket is drawn where it begins."""
         seen, total = 0, self.count
         for bucket in sorted(self.buckets):
             us = max(self.last_ns(bucket), 1) / _NS_A_US
@@ -61,7 +61,7 @@ class Histogram:
 
 
 class Result:
-    """One file."""
+    """One result file."""
 
     def __init__(self, file):
         try:
@@ -82,7 +82,7 @@ class Result:
         self.paced = self.json["schedule"]["target_ops_per_s"] > 0
 
     def histogram(self, kinds=None, second=None, sending=False):
-        """Of the whole run, or of one second, of some kinds or all: from the due time where there is one."""
+        """The histogram of the whole run, or of one second, of some kinds or all; from the due time if there is one."""
         found = Histogram(self.json["histogram_precision_bits"])
         for kind in kinds or _KINDS:
             if second is not None:
@@ -94,7 +94,7 @@ class Result:
         return found
 
     def seconds(self):
-        """(middle, length, second) of those that say something."""
+        """(middle, length, second) of the seconds that are long enough."""
         series = self.json["series"]
         for second in series:
             length_s = second["length_ns"] / 1e9
@@ -106,7 +106,7 @@ class Result:
 
 
 def name_results(files, results):
-    """Each by its label, else by its file's name; where several would have one name, these by their whole paths."""
+    """Names each result by its label, else by its file's name. Results with equal names get their whole paths."""
     def label(result):
         return result.json["clients"][0]["label"] if result.json["clients"] else ""
     names = [label(result) or Path(file).stem for file, result in zip(files, results, strict=True)]
@@ -143,7 +143,7 @@ def _over_time(results, title, y, value):
 
 
 def _bars(results, title, y, groups):
-    """`groups`: {name: value of a result}, which gives 0 where there is none."""
+    """`groups`: {name: function of a result}, which returns 0 if there is no value."""
     series = {result.name: [value(result) or None for value in groups.values()] for result in results}
     return title, charts.bars(title, y, list(groups), series)
 
@@ -199,7 +199,7 @@ def _add_facts(page, result):
 
 
 def draw(files, note=""):
-    """The page of all files as text; `note`: what is told before all else."""
+    """The page of all files as text; `note` comes first."""
     results = [Result(file) for file in files]
     name_results(files, results)
     names = ", ".join(result.name for result in results)

@@ -7,7 +7,7 @@
 
 namespace mxkv::bench {
 
-/// The text of a file; values in microseconds, five steps for each halving of what is left to 100 %.
+/// The text of a file; values in microseconds, five steps for each halving of the distance to 100 %.
 std::string hgrm_text(const Histogram& histogram);
 
 }  // namespace mxkv::bench

@@ -9,7 +9,7 @@
 namespace mxkv::bench {
 namespace {
 
-/// What follows `name` and `separator` in a file of lines "name<blanks>separator value".
+/// The value of `name` in a file of lines "name<blanks>separator value".
 std::string value_in(const char* path, const std::string& name, char separator) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -1,4 +1,4 @@
-// The machine this process runs on, as a result has to say it.
+// The machine this process runs on, for a result.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace mxkv::bench {
 
-/// What cannot be found out stays empty or 0. Thread-safety: any thread.
+/// Unknown properties stay empty or 0. Thread-safety: any thread.
 Machine this_machine();
 
-/// The words of a command line so that a shell would read them back.
+/// The words of a command line, quoted so that a shell would read them back.
 std::string quoted_command(int argc, const char* const* argv);
 
 }  // namespace mxkv::bench

@@ -19,7 +19,7 @@ std::string reason() {
   return std::generic_category().message(errno);
 }
 
-/// A file is tried by appending nothing to it.
+/// Tests that a file can be written by opening it for appending.
 std::string try_append(const std::string& path) {
   errno = 0;
   const std::ofstream file(path, std::ios::app);

@@ -8,20 +8,20 @@
 
 namespace mxkv::bench {
 
-/// Empty: not wanted.
+/// The names of the files. An empty name: do not write it.
 struct OutputFiles {
   std::string json;
   std::string csv;
   std::string hgrm_prefix;  ///< of "<prefix>-READ.hgrm", "<prefix>-Intended-READ.hgrm", ..
 };
 
-/// Whether all can be written, before a long run finds out that they cannot: what is wrong, or empty.
-/// Existing files are left as they are.
+/// Checks before a long run that all files can be written. Returns an error text, or an empty one. Does not
+/// change existing files.
 std::string check_writable(const OutputFiles& files);
-/// Writes them; what went wrong, or empty.
+/// Writes the files. Returns an error text, or an empty one.
 std::string write_outputs(const OutputFiles& files, const RunResult& result);
 
-/// Writes a file whole; what went wrong, or empty.
+/// Writes a whole file. Returns an error text, or an empty one.
 std::string write_file(const std::string& path, const std::string& text);
 /// Reads a result from a JSON file; errors name the file.
 runtime::Result<RunResult> read_result(const std::string& path);

@@ -20,7 +20,8 @@ void merge_figures(RunFigures& sum, const RunFigures& other) noexcept {
   sum.warmup.failures += other.warmup.failures;
 }
 
-/// Clients of one server each saw its counters: before is what the first saw, after what the last saw.
+/// Each client of a server read its counters: the earliest reading is the one before, the latest the one
+/// after.
 void merge_server(ServerFacts& sum, const ServerFacts& other) {
   if (other.before_unix_ms < sum.before_unix_ms) {
     sum.before_unix_ms = other.before_unix_ms;
@@ -63,7 +64,7 @@ std::vector<std::string> doubts_of_merging(const std::vector<RunResult>& results
     return "result " + std::to_string(i + 1) + (label.empty() ? "" : " (" + label + ")");
   };
   const auto seconds = [](std::uint64_t ms) { return std::to_string((ms + kMsPerS / 2) / kMsPerS) + " s"; };
-  std::uint64_t begin = 0;  // of what all have in common
+  std::uint64_t begin = 0;  // of the seconds that all clients have
   std::uint64_t end = ~std::uint64_t{0};
   std::size_t last_to_begin = 0;
   std::size_t first_to_end = 0;

@@ -1,6 +1,5 @@
-// All that is known of a run when it is over: what was counted, on which machines, by which command, at whose
-// cost. It is written to JSON and read back whole, so that the results of parallel clients can be put
-// together afterwards.
+// The result of a run: its counters, machines and commands, and the CPU time of client and server. It is
+// written to JSON and read back whole, so that the results of parallel clients can be combined afterwards.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +39,18 @@ struct ClientFacts {
   std::string version;
   std::string command;  ///< the command line, quoted for a shell
   std::string label;
-  std::vector<std::pair<std::string, std::string>> settings;  ///< what the run was, by names of flags
+  std::vector<std::pair<std::string, std::string>> settings;  ///< settings of the run, by names of flags
   Machine machine;
 };
 
-/// What the server says of itself, by its own names.
+/// The server's statistics, by its own names.
 using Counters = std::map<std::string, std::string>;
 
 /// The server before and after measuring.
 struct ServerFacts {
   std::string address;
   std::string version;
-  std::string cpu_source;  ///< "process": its CPU clock; "counters": what it says itself; empty: not known
+  std::string cpu_source;  ///< "process": its CPU clock; "counters": its own counters; empty: unknown
   std::uint64_t pid = 0;   ///< 0: not on this machine
   std::uint64_t before_unix_ms = 0;
   std::uint64_t after_unix_ms = 0;
@@ -73,10 +72,10 @@ struct RunResult {
   std::vector<ClientFacts> clients;  ///< one, or several after merging
   std::vector<ServerFacts> servers;
   std::string
-      refusal;  ///< what the server said to the first request that it refused; empty if it refused none
-  std::string problem;  ///< what ended the run early; empty if nothing did
+      refusal;  ///< the server's answer to the first request that it refused; empty if it refused none
+  std::string problem;  ///< why the run ended early; empty if it did not
 
-  /// Operations that did not do what they had to, in the warm-up too.
+  /// Failed operations, also in the warm-up.
   [[nodiscard]] std::uint64_t failures(bool misses_allowed) const noexcept;
   /// Operations a second.
   [[nodiscard]] double throughput() const noexcept;
@@ -84,10 +83,10 @@ struct RunResult {
   [[nodiscard]] double server_cpu_ns_per_operation() const noexcept;
 };
 
-/// Adds the result of a client that ran beside: as if one client had sent the operations of both. Seconds are
-/// matched by the clocks of the machines.
+/// Adds the result of a client that ran at the same time, as if one client had sent the operations of both.
+/// Seconds are matched by the clocks of the machines.
 void merge_into(RunResult& sum, const RunResult& other);
-/// What makes the sum of these results mean less than it seems to: a sentence each.
+/// Reasons to doubt the sum of these results, a sentence each.
 [[nodiscard]] std::vector<std::string> doubts_of_merging(const std::vector<RunResult>& results);
 
 }  // namespace mxkv::bench

@@ -42,7 +42,7 @@ bool wait_for(const Socket& socket, short events) noexcept {
   return ::poll(&watched, 1, kPatienceMs) > 0;
 }
 
-/// All that the server answers until it closes.
+/// The server's whole answer until it closes.
 std::optional<std::string> ask(const Socket& socket, std::string_view request) {
   while (!request.empty()) {
     if (!wait_for(socket, POLLOUT)) {

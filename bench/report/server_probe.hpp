@@ -1,7 +1,7 @@
-// What the server says of itself before and after a run, and what CPU time it used meanwhile.
+// The server's statistics before and after a run, and the CPU time that it used meanwhile.
 //
 // Counters come from memcached's `stats` or redis' `INFO`, over a connection of their own. The CPU time is
-// that of the server's process where it runs on this machine: its clock is in nanoseconds, counters are in
+// the clock of the server's process if it runs on this machine: that clock is in nanoseconds, counters are in
 // whole microseconds or clock ticks. A process id alone proves nothing (a container has its own), so it is
 // believed only if the process's clock and the server's own counters agree.
 #pragma once
@@ -22,7 +22,7 @@ enum class StatisticsDialect : std::uint8_t {
   redis,      ///< "name:value"
 };
 
-/// One look at the server.
+/// The server's statistics at one moment.
 struct ServerLook {
   Counters counters;
   std::uint64_t unix_ms = 0;
@@ -31,14 +31,14 @@ struct ServerLook {
   std::uint64_t counted_cpu_ns = 0;  ///< by the server's own counters
 };
 
-/// Names and values of a reply; what is no such line is left out.
+/// Names and values of a reply; other lines are left out.
 Counters parse_statistics(StatisticsDialect dialect, std::string_view reply);
 /// User and system time by the server's own counters; 0 where it has none.
 std::uint64_t counted_cpu_ns(StatisticsDialect dialect, const Counters& counters);
 
 /// Asks the server, on a new connection; waits some seconds at most. Thread-safety: any thread.
 runtime::Result<ServerLook> look_at_server(const Endpoint& server, StatisticsDialect dialect);
-/// Both looks together; the process's clock only if both found the same process.
+/// Combines both looks; uses the process's clock only if both found the same process.
 ServerFacts facts_between(const Endpoint& server, StatisticsDialect dialect, const ServerLook& before,
                           const ServerLook& after);
 

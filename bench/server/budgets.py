@@ -1,4 +1,4 @@
-"""What a request may cost by part of its way (parts.py), in instructions of the worker: what is worked towards.
+"""Budgets of a request by part of its way (parts.py), in instructions of the worker. They are goals.
 
 Nothing fails above a budget; `instructions --budget` shows both side by side. A column adds up to the request's own goal.
 """
@@ -21,7 +21,7 @@ PARTS = {
 
 
 def of(kind, part):
-    """Of a part of this kind of request; None where there is none."""
+    """The budget of a part of this kind of request, or None."""
     if kind not in GOALS or part not in PARTS:
         return None
     return PARTS[part][list(GOALS).index(kind)]

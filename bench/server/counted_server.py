@@ -1,4 +1,4 @@
-"""An mxkvd with one worker under callgrind, which counts only while it is told to, and the clients that keep it busy."""
+"""An mxkvd with one worker under callgrind, which counts only between two commands, and the clients that keep it busy."""
 import collections
 import pathlib
 import re
@@ -45,8 +45,8 @@ class CountedServer:
             sys.exit(f"callgrind_control {' '.join(flags)}: {done.stdout}{done.stderr}")
 
     def exchange(self, requests, reply_bytes, depth=None, binary=False):
-        """Sends all, each reply as long as is told: from one connection that reads meanwhile, or from all, `depth` each. By the
-        binary protocol from one of its own."""
+        """Sends all requests, whose replies have `reply_bytes` each: from one connection that reads meanwhile, or from all
+        connections, `depth` each. Binary requests have a connection of their own."""
         streaming = self.binary_client if binary else self.clients[0]
         if depth is None:
             self.stream(streaming, requests, reply_bytes)
@@ -68,7 +68,7 @@ class CountedServer:
         sender.join()
 
     def take_turns(self, requests, reply_bytes, depth):
-        """A connection sends its next `depth` requests when the ones before are answered."""
+        """Each connection sends its next `depth` requests when the earlier ones are answered."""
         waiting = collections.deque(requests[at:at + depth] for at in range(0, len(requests), depth))
         left = {}
         with selectors.DefaultSelector() as selector:
@@ -90,14 +90,14 @@ class CountedServer:
                         selector.unregister(client)
 
     def measure(self, requests, reply_bytes, depth=None, binary=False):
-        """(requests counted, their instructions, callgrind's file) of the thread that has most of them: the worker."""
+        """(requests counted, their instructions, callgrind's file) of the thread with most instructions: the worker."""
         warm = len(requests) // 10
         self.exchange(requests[:warm], reply_bytes, depth, binary)
         self.control("--instr=on")
         self.control("--zero")
         self.exchange(requests[warm:], reply_bytes, depth, binary)
         before = set(self.folder.iterdir())
-        self.control("--dump")  # before it is off: then there is nothing
+        self.control("--dump")  # before counting is switched off, which discards the counts
         files = sorted(set(self.folder.iterdir()) - before)
         self.control("--instr=off")
         counted = [(int(found[1]), file) for file in files

@@ -13,7 +13,7 @@ def last_ns_of(bucket):
 
 
 def percentile_us(result, kinds, percent, histogram="latency"):
-    """Of all operations of these kinds together, in microseconds; None where there were none."""
+    """The percentile of all operations of these kinds together, in microseconds; None if there were none."""
     if result["histogram_precision_bits"] != PRECISION_BITS:
         raise ValueError("the client's histograms have another precision")
     counts, greatest_ns = {}, 0

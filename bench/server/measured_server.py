@@ -16,7 +16,7 @@ def free_port():
 
 
 def wait_ready(port, name, process, timeout_s=20):
-    """Waits until the process takes connections, and ends this program where it does not."""
+    """Waits until the process takes connections, and ends this program if it does not in time."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -31,7 +31,7 @@ def wait_ready(port, name, process, timeout_s=20):
 
 
 def stop(process, timeout_s):
-    """Ends the process, by force where it does not end in time when it is told to."""
+    """Ends the process, by force if SIGTERM does not end it in time."""
     process.terminate()
     try:
         process.wait(timeout=timeout_s)
@@ -69,7 +69,7 @@ def running(build, *flags):
 
 @contextlib.contextmanager
 def running_program(program, *flags):
-    """Yields (process, port) of a fresh server. One that does not end in time when it is told to is killed."""
+    """Yields (process, port) of a fresh server. Kills it in the end if SIGTERM does not end it in time."""
     port = free_port()
     server = subprocess.Popen([program, "--listen", f"127.0.0.1:{port}", *flags], stderr=subprocess.DEVNULL)
     try:

@@ -1,4 +1,4 @@
-"""What a comparison found: tables, ratios as medians of the rounds' ratios, what was sought, and a page of charts."""
+"""The results of a comparison: tables, ratios as medians of the rounds' ratios, goals, and a page of charts."""
 import json
 import os
 import pathlib
@@ -48,7 +48,7 @@ class Outcome:
         return statistics.median(values) if values else None
 
     def ratio(self, row, server, base):
-        """(median, least, most) of the server's CPU time over the base's in the same round; None where one is missing."""
+        """(median, least, most) of the ratios of the server's CPU time to the base's in the same round; None if one is missing."""
         above, below = self.values(server, row), self.values(base, row)
         return against.median_ratio(above, below) if server != base and all(below) else None
 
@@ -84,7 +84,7 @@ class Outcome:
         return "\n".join(parts)
 
     def text_against(self):
-        """Both mxkvds row by row, and which rows became worse."""
+        """Both mxkvds row by row, and the rows that became worse."""
         ratios = {row.name: ratio for row in self.rows if (ratio := self.ratio(row, "mxkv", self.other))}
         lines = ["", f"server CPU a request, us: mxkv against {self.other}, medians of the rounds and of their ratios",
                  f"{'':18}{'mxkv':>10}{self.other:>10}{'ratio':>9}  least-most"]
@@ -153,7 +153,7 @@ class Outcome:
                      "line": FLOOR, "facts": self.facts(row)} for row in self.rows]}
 
     def overview(self, name):
-        """(row, server, ratio to the floor) of what this overview shows; of the floor itself 1."""
+        """(row, server, ratio to the floor) for this overview; 1 for the floor itself."""
         for row in self.rows:
             if row.kind in OVERVIEWS[name]:
                 for server in self.servers:
@@ -165,7 +165,7 @@ class Outcome:
                         yield row, server, ratio[0]
 
     def points(self, commit):
-        """All that the page draws, in the one form of the figures' points."""
+        """All points of the page, in the form of the figures' points."""
         machine = {"cpu": cpu_model(), "cpus": len(os.sched_getaffinity(0)), "kernel": platform.release()}
         for name in OVERVIEWS if FLOOR in self.servers else ():
             for row, server, ratio in self.overview(name):
@@ -181,7 +181,7 @@ class Outcome:
                                "parameters": {"rounds": len(self.values(name, row))}, "machine": machine, "commit": commit}
 
     def draw(self, folder, commit, trial=False):
-        """Writes what the page is drawn from, and the page."""
+        """Writes the page's data, and the page."""
         description, points = folder / "page.json", folder / "points.jsonl"
         description.write_text(json.dumps(self.description(), indent=1) + "\n")
         points.write_text("".join(json.dumps(point) + "\n" for point in self.points(commit)))

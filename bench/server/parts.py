@@ -1,9 +1,9 @@
-"""Where the instructions of requests go: callgrind's counts by address, each given to a part of a request's way.
+"""The instructions of requests by part of their way: assigns callgrind's count of each address to a part.
 
-Nearly all of that way is inlined into a few functions, so a function's count says little. Each address has a chain of
-frames by the program's line table, the innermost first: the first of them that a rule knows names the part. Helpers that
-all share (atomics, containers, the standard library) have no rule, and count where they are used; so does what other
-objects do (memcpy, system calls), by the place that calls them. What has no part in the end is the rest.
+Nearly all of that way is inlined into a few functions, so a function's count says little. By the program's line table each
+address has a chain of frames, the innermost first; the first frame with a rule names the part. Helpers of all parts (atomics,
+containers, the standard library) have no rule, and count where they are used. So do functions of other objects (memcpy, system
+calls), by the place that calls them. Counts without a part are the rest.
 """
 import collections
 import re
@@ -22,7 +22,7 @@ PARTS = {
     "sockets": "system calls' wrappers, readiness, buffers of connections",
     "rest": "what no rule knows",
 }
-# (part, of functions' names); then (part, of files' paths). The innermost frame that one of them knows decides.
+# (part, pattern of functions' names); then (part, pattern of files' paths). The innermost frame that matches one decides.
 FUNCTIONS = [(part, re.compile(pattern)) for part, pattern in (
     ("task", r"\b(\w*Task)(<.*>)?::\1\(|TrailingKey::store|CoreHeap::allocate|::create_in\b|ReplyQueue::open"),
     ("completion", r"Worker::(finish|unpin)\b|CoreHeap::release|EpochManager::unpin|TaskAllocator::release"),
@@ -43,7 +43,7 @@ FILES = [(part, re.compile(pattern)) for part, pattern in (
     ("tree", r"/index/"),
     ("completion", r"/runtime/epoch/retire_list\.|/runtime/scheduler/reclaimer\."),
 )]
-# Of no part by themselves, but where nothing around them is.
+# Rules for frames that name a part only if no frame around them does.
 OUTER = [(part, re.compile(pattern)) for part, pattern in (
     ("window", r"/runtime/"), ("tree", r"/index/"), ("item", r"/server/store/"), ("parse", r"/protocol/"))]
 
@@ -60,7 +60,7 @@ def known(frame, rules_of_functions, rules_of_files):
 
 
 def part_of(frames):
-    """Of one address, by its (function, file), innermost first."""
+    """The part of one address, by its frames (function, file), innermost first."""
     for functions, files in ((FUNCTIONS, FILES), ((), OUTER)):
         for frame in frames:
             if part := known(frame, functions, files):
@@ -69,7 +69,7 @@ def part_of(frames):
 
 
 def by_part(file, program, requests):
-    """Part -> instructions a request, of callgrind's `file`."""
+    """Part -> instructions a request, from callgrind's `file`."""
     counts, total = counts_of(file, program)
     frames = frames_of(program, sorted(counts))
     found = dict.fromkeys(PARTS, 0)
@@ -80,7 +80,7 @@ def by_part(file, program, requests):
 
 
 def counts_of(file, program):
-    """Address -> instructions of callgrind's `file`: the program's own, and at a call what other objects did for it."""
+    """Address -> instructions, from callgrind's `file`: the program's own, and at a call also the called other object's."""
     counts, total = collections.Counter(), 0
     ours, here, there = "", None, None
     with open(file, encoding="utf-8") as lines:

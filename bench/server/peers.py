@@ -1,6 +1,6 @@
-"""Servers to be measured side by side: what each is started with, and what a request costs its process.
+"""Servers to be measured side by side: starts each, and measures the CPU time of its process.
 
-Every server has one worker and one CPU. What is not installed is left out.
+Every server has one worker and one CPU. Servers that are not installed are left out.
 """
 import dataclasses
 import os
@@ -23,7 +23,7 @@ def item_bytes():
     return len("VALUE ") + KEY_BYTES + len(f" 0 {VALUE_BYTES}\r\n") + VALUE_BYTES + 2
 
 
-# What the echo server must take for a request and answer to it, by kind of operation.
+# The bytes of a request to the echo server and of its answer, by kind of operation.
 ECHO_BYTES = {
     "get": (len("get \r\n") + KEY_BYTES, item_bytes() + len("END\r\n")),
     "set": (len(f"set  0 0 {VALUE_BYTES}\r\n") + KEY_BYTES + VALUE_BYTES + 2, len("STORED\r\n")),
@@ -34,7 +34,7 @@ ECHO_BYTES = {
 
 @dataclasses.dataclass(frozen=True)
 class Programs:
-    """Where programs are, and which CPUs they have."""
+    """The programs' paths and CPUs."""
 
     mxkvd: pathlib.Path
     echo: pathlib.Path
@@ -101,7 +101,7 @@ def start_echo(programs, kind):
 
 
 def installed(programs, names):
-    """Those of the names that can be started here, in the order given."""
+    """The names of servers that can be started here, in the order given."""
     there = {"mxkv": programs.mxkvd.exists(), "redis": shutil.which("redis-server"),
              "memcached": shutil.which("memcached"), "echo": programs.echo.exists()}
     for name in names:
@@ -125,7 +125,7 @@ def figures_of(report):
 
 
 def run_client(programs, server, kind, records, *arguments):
-    """Runs the load client on its CPU and returns its figures by name. Every reply is verified; a failure ends all."""
+    """Runs the load client on its CPU and returns its figures by name. Every reply is verified; a failure ends the program."""
     command = client_command(programs, server, kind, records, *arguments)
     done = subprocess.run(command, capture_output=True, text=True, check=False,
                           preexec_fn=lambda: os.sched_setaffinity(0, {programs.client_cpu}))
@@ -137,4 +137,4 @@ def run_client(programs, server, kind, records, *arguments):
 def load(programs, server, kind, records, first=0):
     """Inserts the records from the first on, as operations of this kind find them."""
     run_client(programs, server, kind, records, "load", "--insertstart", first, "--connections", 32, "--depth", 16)
-    time.sleep(0.2)  # what works on after the last reply (a hash table that grows) is not the first row's
+    time.sleep(0.2)  # work after the last reply (a hash table that grows) must not count for the first row

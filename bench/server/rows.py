@@ -1,4 +1,4 @@
-"""The rows of the comparison: what is asked of every server, and what mxkvd is to reach there."""
+"""The rows of the comparison: the requests to every server, and mxkvd's goals."""
 import dataclasses
 
 HOT_RECORDS = 10_000
@@ -6,7 +6,7 @@ HOT_RECORDS = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One measurement: kind of operation, connections x depth, and how many operations a round has."""
+    """One measurement: kind of operation, connections x depth, and operations a round."""
 
     name: str
     kind: str
@@ -15,12 +15,12 @@ class Row:
     operations: int
     hot: bool = False  # only the first HOT_RECORDS records
     large: bool = False  # ten times the records
-    # What is sought: (figure, reach, aim or None). A figure is "us", or "times X" with X a server's name or a row's.
+    # The goals: (figure, reach, aim or None). A figure is "us", or "times X" with X a server's or a row's name.
     goals: tuple = ()
 
     @property
     def section(self):
-        """Of the client's report."""
+        """The operation's name in the client's report."""
         return {"get": "READ", "set": "UPDATE", "multiget": "MULTI-READ", "scan": "SCAN"}[self.kind]
 
 

@@ -1,5 +1,5 @@
-// Numbers for inserted records: handed out in order, known to readers once every number up to them was
-// acknowledged by the server. So a read never asks for a record whose insert is still under way.
+// Numbers for inserted records, handed out in order. Readers use a number once the server has acknowledged it
+// and all numbers below. So a read never asks for a record whose insert is still under way.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace mxkv::bench {
 /// Thread-safety: any thread.
 class AcknowledgedCounter {
  public:
-  /// How many numbers may be unacknowledged at once.
+  /// The most numbers that may be unacknowledged at once.
   static constexpr std::uint64_t kWindow = std::uint64_t{1} << 20;
 
   /// Numbers below `start` count as acknowledged.

@@ -1,7 +1,7 @@
 // YCSB's request distributions beside the zipfian ones: uniform, sequential, exponential and hotspot.
 //
-// Each is YCSB's generator as a formula over random numbers; what a formula gives beyond the records that
-// exist is drawn again by the caller.
+// Each is YCSB's generator as a formula over random numbers. The caller draws again if the result is beyond
+// the existing records.
 #pragma once
 
 #include <atomic>
@@ -36,7 +36,7 @@ class SequentialChooser {
  private:
   std::uint64_t first_;
   std::uint64_t count_;
-  std::atomic<std::uint64_t>* counter_;  // only numbers are taken from it: relaxed, pairs with nothing
+  std::atomic<std::uint64_t>* counter_;  // relaxed: only hands out numbers, pairs with nothing
 };
 
 /// Counts back from the newest record: `percentile` per cent of the draws fall into the newest `range`
@@ -45,7 +45,7 @@ class ExponentialChooser {
  public:
   ExponentialChooser(double percentile, double range) noexcept
       : gamma_(-std::log(1.0 - percentile / 100.0) / range) {}
-  /// Nothing where the draw goes back beyond record 0.
+  /// Nothing if the draw goes back beyond record 0.
   std::optional<std::uint64_t> next(runtime::Random& random, std::uint64_t newest) const noexcept {
     const double back = -std::log(next_unit(random)) / gamma_;
     return back < static_cast<double>(newest) + 1 ? std::optional(newest - static_cast<std::uint64_t>(back))
@@ -68,7 +68,7 @@ class HotspotChooser {
     return next_unit(random) < operation_share_ ? first_ + next_below(random, hot_)
                                                 : first_ + hot_ + next_below(random, cold_);
   }
-  /// How many records are hot.
+  /// The number of hot records.
   static std::uint64_t hot_of(std::uint64_t count, double data_share) noexcept {
     return static_cast<std::uint64_t>(static_cast<double>(count) * data_share);
   }

@@ -21,7 +21,8 @@ constexpr std::uint64_t kMostTouchS = 2'592'000;    // more would be a date
 constexpr double kMostShare = 1e9;
 constexpr double kMostRetryIntervalS = 20;  // below the silence that ends a run
 
-/// What is atomic on many keys; where a prefix ends depends on the keys, and is read when they are known.
+/// Reads the properties of atomic operations on many keys. The length of a prefix depends on the keys, so it
+/// is read when they are known.
 void read_many_keys(PropertyReader& properties, Mix& mix) {
   mix.locked_scan = properties.real("lockedscanproportion", 0, 0, kMostShare);
   mix.locked_touch = properties.real("lockedtouchproportion", 0, 0, kMostShare);
@@ -126,7 +127,7 @@ FieldSpec read_fields(PropertyReader& properties) {
   if (fields.integrity && fields.lengths != FieldLengths::constant) {
     properties.complain("dataintegrity", "needs fieldlengthdistribution=constant");
   }
-  (void)properties.is_set("fieldlengthhistogram");  // known, also where it is not used
+  (void)properties.is_set("fieldlengthhistogram");  // marks the property as known, even if it is not used
   if (fields.lengths == FieldLengths::histogram) {
     fields.histogram = read_histogram(properties);
     if (fields.histogram.counts.empty()) {

@@ -1,6 +1,6 @@
 // YCSB's CoreWorkload by its properties: names, defaults and limits; and the short names of usual workloads.
 //
-// What is not there, with what happens instead, is in bench/README.md.
+// bench/README.md lists its missing features, and the behaviour in their place.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace mxkv::bench {
 
-/// Reads the workload; what is wrong is in the reader's problems, and the spec is then of no use.
+/// Reads the workload. Errors are in the reader's problems, and the spec is then useless.
 /// Thread-safety: startup only.
 WorkloadSpec read_core_workload(PropertyReader& properties, bool load);
 
@@ -22,17 +22,17 @@ std::optional<std::string_view> preset(std::string_view name) noexcept;
 /// The mix of a preset. Thread-safety: startup only.
 std::optional<Mix> mix_by_name(std::string_view name);
 
-/// The property that asks for a kind of operation which mxkv alone has; empty where none does.
+/// The property that asks for a kind of operation which mxkv alone has; empty if there is none.
 std::string_view property_of_mxkv(const Mix& mix) noexcept;
 
 /// A property of YCSB that changes nothing here.
 struct UnusedProperty {
   std::string_view name;
-  std::string_view value;  ///< with this value, which is YCSB's default, nothing else could be expected
+  std::string_view value;  ///< YCSB's default, which needs no warning
   std::string_view why;
 };
 
-/// Asks for all properties that are known and unused; returns what to warn of. Thread-safety: startup only.
+/// Asks for all properties that are known and unused; returns the warnings. Thread-safety: startup only.
 std::vector<std::string> warn_of_unused(const Properties& properties);
 
 }  // namespace mxkv::bench

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kFieldStep = 0xD1B54A32D192ED03ULL;
 constexpr std::uint64_t kVersionStep = 0x9E3779B97F4A7C15ULL;
 
-/// What the contents of one field are made from, in place of the key's hash.
+/// The seed for the contents of one field, in place of the key's hash.
 constexpr std::uint64_t seed_of_field(std::uint64_t key_hash, std::uint32_t field) noexcept {
   return key_hash + (field + 1) * kFieldStep;
 }
@@ -41,7 +41,7 @@ runtime::Result<LengthHistogram> LengthHistogram::parse(std::string_view text, c
     }
     const std::size_t tab = line.find('\t');
     const std::string_view name = line.substr(0, tab);
-    // What is no number counts as one that is too large.
+    // A text that is no number counts as too large a number.
     const std::uint64_t value =
         (tab == std::string_view::npos ? std::nullopt : number_of(line.substr(tab + 1))).value_or(kMost + 1);
     const bool head = number == 1;
@@ -195,7 +195,7 @@ bool FieldFormat::field_matches(std::uint64_t key_hash, std::uint32_t field, std
   return expected == data;
 }
 
-/// "<key>:<field name>", then ":" and the hash of all so far, over and over, cut to the length.
+/// "<key>:<field name>", then again and again ":" and the hash of the text so far, cut to the length.
 void FieldFormat::write_integrity(std::uint64_t key_hash, std::uint32_t field, char* out,
                                   std::size_t bytes) const {
   std::size_t filled = 0;

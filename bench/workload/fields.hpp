@@ -1,8 +1,8 @@
-// The fields of a record: how long they are, what stands in them, and whether what came back is right.
+// The fields of a record: their lengths, their contents, and the check of contents that were read.
 //
 // A store of plain values keeps a record's fields one behind the other as one value; a store of hashes keeps
-// them apart. Contents prove themselves (values.hpp); with YCSB's dataintegrity they are the bytes that YCSB
-// itself writes and expects, so that either client can check what the other loaded.
+// them apart. Contents prove themselves (values.hpp). With YCSB's dataintegrity they are the bytes that YCSB
+// itself writes and expects, so that either client can check records that the other loaded.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ namespace mxkv::bench {
 
 enum class FieldLengths : std::uint8_t { constant, uniform, zipfian, histogram };
 
-/// YCSB's histogram of lengths: a block size, and how often each number of blocks occurs.
+/// YCSB's histogram of lengths: a block size, and the frequency of each number of blocks.
 struct LengthHistogram {
   std::uint64_t block_bytes = 0;
   std::vector<std::uint64_t> counts;
@@ -53,7 +53,7 @@ class FieldLengthSource {
  public:
   /// `spec` must outlive the source.
   explicit FieldLengthSource(const FieldSpec& spec) : FieldLengthSource(spec, zipfian_of(spec)) {}
-  /// The same with a zipfian_of(spec) that was made before: its zeta takes time.
+  /// The same with an existing zipfian_of(spec), because its zeta takes time.
   FieldLengthSource(const FieldSpec& spec, const Zipfian& zipfian) : spec_(&spec), zipfian_(zipfian) {}
   static Zipfian zipfian_of(const FieldSpec& spec) noexcept {
     return Zipfian(spec.lengths == FieldLengths::zipfian ? spec.bytes - spec.min_bytes + 1 : 1);
@@ -72,7 +72,7 @@ class FieldFormat {
 
   [[nodiscard]] const FieldSpec& spec() const noexcept { return spec_; }
   [[nodiscard]] std::uint32_t count() const noexcept { return spec_.count; }
-  /// The length of every record, if they are all alike.
+  /// The length of every record, if all have the same.
   [[nodiscard]] std::optional<std::size_t> constant_record_bytes() const noexcept;
   [[nodiscard]] std::size_t most_record_bytes() const noexcept {
     return spec_.count * spec_.most_field_bytes();

@@ -1,5 +1,4 @@
-// What Java's String.hashCode gives for a text of single-byte characters: YCSB's contents and its index are
-// made of it.
+// Java's String.hashCode for texts of single-byte characters. YCSB's contents and its index use it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Digits are written and read eight at a time in one 64-bit word: a client that makes and checks millions of
-// keys a second spends most of its time here otherwise. Little-endian only, as the server.
+// Digits are written and read eight at a time in one 64-bit word. Otherwise a client that makes and checks
+// millions of keys a second would spend most of its time here. Little-endian only, as the server.
 #include "bench/workload/keys.hpp"
 
 #include <algorithm>
@@ -46,7 +46,7 @@ char* put_eight(char* at, std::uint64_t number) noexcept {
   return at + sizeof text;
 }
 
-/// Digits of what stands above the lowest 16, which is below 923.
+/// The number of digits above the lowest 16; the number that they make is below 923.
 constexpr std::size_t digits_of_high(std::uint64_t high) noexcept {
   return std::size_t{high >= 1} + std::size_t{high >= 10} + std::size_t{high >= 100};
 }
@@ -82,7 +82,7 @@ std::size_t KeyFormat::write(std::uint64_t hash, char* out) const noexcept {
     if (fill > kWord) {
       std::memset(at, '0', fill);
     } else {
-      std::memcpy(at, &kZeros, kWord);  // what is too much is overwritten by the digits
+      std::memcpy(at, &kZeros, kWord);  // the digits overwrite excess zeros
     }
     at += fill;
   }

@@ -39,11 +39,11 @@ class KeyFormat {
   std::size_t write(std::uint64_t hash, char* out) const noexcept;
   /// The hash whose key is exactly `key`, or nothing if `key` is no key of this format.
   [[nodiscard]] std::optional<std::uint64_t> parse(std::string_view key) const noexcept;
-  /// Whether the key of `left` sorts before that of `right` by memcmp.
+  /// Whether the key of `left` sorts before the key of `right` by memcmp.
   [[nodiscard]] bool before(std::uint64_t left, std::uint64_t right) const noexcept;
 
  private:
-  /// The digits of a hash below 10^16; returns how many.
+  /// Writes the digits of a hash below 10^16; returns their number.
   std::size_t write_short(std::uint64_t hash, char* out) const noexcept;
 
   std::size_t zero_padding_;

@@ -1,10 +1,9 @@
-// How much of a key is a prefix that about a hundred keys have: what a locked touch holds unless told
-// otherwise.
+// The default length of a locked touch's prefix, such that about a hundred keys have the prefix.
 //
 // Behind "user" and the zeros that every key has, each further digit leaves a tenth of the keys. Hashes are
-// spread evenly over their digits: of 1,000,000 records four digits are left to about 100 each, of 300,000
-// three to 300 (the power of ten that is nearest to a hundred by its ratio). Ordered keys count up, so all
-// but the last two digits of the greatest are exact.
+// spread evenly over their digits: of 1,000,000 records about 100 share four digits, of 300,000 about 300
+// share three (the power of ten that is nearest to a hundred by its ratio). Ordered keys count up, so the
+// prefix is all but the last two digits of the greatest.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +16,11 @@
 
 namespace mxkv::bench {
 
-/// In bytes; a key that is shorter is a prefix as a whole. Thread-safety: any thread.
+/// In bytes; of a shorter key, the whole key is the prefix. Thread-safety: any thread.
 inline std::size_t usual_prefix_bytes(const WorkloadSpec& spec) {
   constexpr double kKeys = 100;
   constexpr std::size_t kHashDigits = 19;
-  std::size_t varying = 0;  // digits, with the first of those that differ
+  std::size_t varying = 0;  // digits of the prefix that differ among keys
   std::size_t all = kHashDigits;
   if (spec.ordered) {
     all = std::to_string(spec.insert_start + spec.existing() - 1).size();

@@ -1,5 +1,5 @@
-// Which records a multi-read asks for: the first is drawn as that of a read, the others follow from it,
-// spread evenly over the records that were loaded. So a request in flight needs no list of its keys.
+// The records of a multi-read: the first is drawn as for a read, the others follow from it, spread evenly
+// over the loaded records. So a request in flight needs no list of its keys.
 #pragma once
 
 #include <cstdint>

@@ -10,10 +10,11 @@
 namespace mxkv::bench {
 namespace {
 
-// Versions of one thread never meet those of another; 0 is the loaded one.
+// No two threads make the same version; 0 is the loaded version.
 constexpr unsigned kThreadShift = 48;
 
-/// What YCSB builds the zipfian under the latest distribution over: one less than there are records.
+/// The number of items of the zipfian that YCSB uses for the latest distribution: one less than there are
+/// records.
 std::uint64_t items_of_latest(const WorkloadSpec& spec) noexcept {
   return std::max<std::uint64_t>(spec.record_count - 1, 1);
 }

@@ -1,7 +1,7 @@
 // The stream of operations one client thread sends: YCSB's CoreWorkload for a mix, or the records to load.
 //
-// As in YCSB the zipfian ranges over the records that exist plus twice the inserts to be expected, so that
-// inserts do not change which records are popular; a record that is not acknowledged yet is drawn again.
+// As in YCSB the zipfian ranges over the existing records plus twice the expected inserts, so that inserts do
+// not change which records are popular. A record that is not acknowledged yet is drawn again.
 #pragma once
 
 #include <atomic>
@@ -22,27 +22,27 @@ namespace mxkv::bench {
 
 inline constexpr std::uint32_t kAllFields = std::numeric_limits<std::uint32_t>::max();
 
-/// One request, as it waits for its reply.
+/// One request that waits for its reply.
 struct Operation {
   OperationKind kind = OperationKind::read;
   bool modify = false;     ///< a half of a read-modify-write: the read that an update follows, or that update
-  bool follow_up = false;  ///< the second request of one that takes two (a redis scan)
+  bool follow_up = false;  ///< the second request of an operation that takes two (a redis scan)
   std::uint32_t scan_length = 0;
   std::uint32_t retries = 0;                ///< how often it was refused and sent again
-  std::uint32_t read_field = kAllFields;    ///< which field to read, where fields are kept apart
-  std::uint32_t update_field = kAllFields;  ///< which field to write there
+  std::uint32_t read_field = kAllFields;    ///< the field to read, if fields are kept apart
+  std::uint32_t update_field = kAllFields;  ///< the field to write, if fields are kept apart
   std::uint64_t record = 0;
   std::uint64_t key_hash = 0;  ///< the number in the key: of YCSB's hash, or the record's own
   std::uint64_t version = 0;   ///< of the value written
-  /// The same of all records of a batch, the first of them again; the numbers themselves are there until the
-  /// source is asked for the next operation.
+  /// The key_hash of all records of a batch, with the first one again. Valid until the source is asked for
+  /// the next operation.
   std::span<const std::uint64_t> batch;
   std::uint64_t start_ns = 0;
-  std::uint64_t due_ns = 0;    ///< when it had to be sent; for paced runs only
+  std::uint64_t due_ns = 0;    ///< its due time; for paced runs only
   std::uint64_t begin_ns = 0;  ///< start of the read that the update of a read-modify-write follows
 };
 
-/// What all client threads share. Thread-safety: any thread after construction.
+/// State that all client threads share. Thread-safety: any thread after construction.
 class SharedWorkload {
  public:
   explicit SharedWorkload(const WorkloadSpec& spec)
@@ -53,7 +53,7 @@ class SharedWorkload {
   [[nodiscard]] AcknowledgedCounter& inserted() noexcept { return inserted_; }
   /// Zeta of the existing records, computed once for all threads (only for the latest distribution).
   [[nodiscard]] double zeta() const noexcept { return zeta_; }
-  /// How many records the sequential distribution has handed out.
+  /// The number of records that the sequential distribution has handed out.
   [[nodiscard]] std::atomic<std::uint64_t>& sequence() noexcept { return sequence_; }
 
  private:
@@ -68,7 +68,7 @@ class SharedWorkload {
 /// Thread-safety: owner only.
 class OperationSource {
  public:
-  /// The part of thread `index` of `threads`. `shared` must outlive the source.
+  /// The operations of thread `index` of `threads`. `shared` must outlive the source.
   OperationSource(SharedWorkload& shared, std::uint32_t index, std::uint32_t threads);
 
   /// The next operation, or nothing after the last. A read-modify-write comes as its read, marked `modify`.
@@ -97,7 +97,7 @@ class OperationSource {
 
   SharedWorkload& shared_;
   runtime::Random random_;
-  std::vector<Share> shares_;         // without those of nothing
+  std::vector<Share> shares_;         // without empty shares
   std::vector<std::uint64_t> batch_;  // of the last operation, if it was a batch
   Chooser chooser_;
   Zipfian scan_zipfian_;

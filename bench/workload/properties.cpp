@@ -55,7 +55,7 @@ void append_utf8(std::string& out, unsigned code) {
   out += static_cast<char>(0x80U | (code & 0x3FU));
 }
 
-/// Resolves escapes; nothing on a malformed one.
+/// Resolves escapes; returns nothing if one is malformed.
 std::optional<std::string> unescape(std::string_view text) {
   constexpr std::size_t kCodeDigits = 4;
   std::string out;
@@ -95,7 +95,7 @@ std::optional<std::string> unescape(std::string_view text) {
   return out;
 }
 
-/// Where the name of a setting ends: at an unescaped '=', ':' or blank.
+/// The end of a setting's name: an unescaped '=', ':' or blank.
 std::size_t name_end(std::string_view line) noexcept {
   std::size_t at = 0;
   while (at < line.size() && line[at] != '=' && line[at] != ':' &&
@@ -151,7 +151,7 @@ runtime::Result<std::size_t> Properties::parse(std::string_view text, const std:
       ++number;
     }
     if (line.empty()) {
-      continue;  // a backslash alone: what follows is a line of its own, as in Java
+      continue;  // after a lone backslash, the next line stands alone, as in Java
     }
     const std::string_view setting = line;
     const std::size_t end = name_end(setting);

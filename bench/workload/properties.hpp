@@ -1,8 +1,8 @@
 // Properties as YCSB has them: names with values, from files in Java's .properties format and from -p
 // name=value.
 //
-// Each value remembers where it was set, so that what is wrong with it can be said with file and line. A name
-// that nobody asked for is unknown; the caller asks for all it knows and then warns of the rest.
+// Each value keeps its place, so that an error names file and line. The caller asks for all names that it
+// knows; the other names are unknown, and it warns of them.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace mxkv::bench {
 
-/// All of a file. Thread-safety: any thread.
+/// Reads a whole file. Thread-safety: any thread.
 runtime::Result<std::string> read_file(const std::string& file);
 
 /// Thread-safety: startup only.
@@ -30,7 +30,7 @@ class Properties {
 
   /// Sets a value; a later one wins.
   void set(std::string name, std::string value, std::string origin);
-  /// Sets everything that `text`, in Java's .properties format, says; returns how many settings there were.
+  /// Takes all settings of `text`, in Java's .properties format; returns their number.
   /// `file` is its name in origins. Fails on a malformed \u escape, as Java does.
   runtime::Result<std::size_t> parse(std::string_view text, const std::string& file);
   /// The same with a file.
@@ -46,8 +46,7 @@ class Properties {
   mutable std::set<std::string, std::less<>> asked_;
 };
 
-/// Reads typed values out of properties and collects what is wrong, one text a problem. Thread-safety:
-/// startup only.
+/// Reads typed values out of properties and collects errors, one text each. Thread-safety: startup only.
 class PropertyReader {
  public:
   explicit PropertyReader(const Properties& properties) : properties_(properties) {}
@@ -64,7 +63,7 @@ class PropertyReader {
                      std::size_t otherwise);
   [[nodiscard]] bool is_set(std::string_view name) const { return properties_.find(name) != nullptr; }
 
-  /// Notes a problem; its text opens with where the property was set.
+  /// Notes a problem; its text begins with the place where the property was set.
   void complain(std::string_view name, const std::string& what);
   [[nodiscard]] const std::vector<std::string>& problems() const noexcept { return problems_; }
 

@@ -1,5 +1,5 @@
-// What a workload is: the mix of operations, the records they go to, and the shape of a record.
-// The names are those of YCSB's CoreWorkload; core_workload.hpp makes a spec from its properties.
+// A workload: the mix of operations, the records they go to, and the shape of a record. Its names come from
+// YCSB's CoreWorkload; core_workload.hpp makes a spec from YCSB's properties.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace mxkv::bench {
 
-/// A read_modify_write is sent as a read and then an update; it is measured as a whole and as these two.
-/// A multi_read asks for several records in one request. Atomic on many keys, of mxkv alone: a locked_scan is
-/// a scan at one point in time, a locked_touch sets the time to live of all keys with a prefix, a batch
-/// writes several records.
+/// A read_modify_write is sent as a read and then an update; it is measured as a whole and as these two. A
+/// multi_read asks for several records in one request. Three operations are atomic on many keys, and only
+/// mxkv has them: a locked_scan is a scan at one point in time, a locked_touch sets the time to live of all
+/// keys with a prefix, a batch writes several records.
 enum class OperationKind : std::uint8_t {
   read,
   update,
@@ -36,12 +36,12 @@ constexpr std::string_view report_name(OperationKind kind) noexcept {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-/// Which records the requests go to.
+/// The distribution of requests over records.
 enum class Distribution : std::uint8_t { uniform, zipfian, latest, sequential, exponential, hotspot };
-/// How many records a scan asks for.
+/// The distribution of a scan's number of records.
 enum class ScanLengths : std::uint8_t { uniform, zipfian };
 
-/// What is done, in which shares, and to which records. Shares are relative to their sum.
+/// The operations, their shares, and their records. Shares are relative to their sum.
 struct Mix {
   double read = 0;
   double update = 0;
@@ -61,7 +61,7 @@ struct Mix {
   std::uint32_t min_scan_length = 1;
   std::uint32_t max_scan_length = 1000;
   std::uint32_t multi_read_keys = 100;    ///< records a multi-read asks for
-  std::size_t locked_prefix_bytes = 4;    ///< of the chosen key, that the keys of a locked touch begin with
+  std::size_t locked_prefix_bytes = 4;    ///< length of a locked touch's prefix of the chosen key
   std::uint32_t locked_touch_s = 86'400;  ///< the time to live that it sets
   std::uint32_t batch_length = 4;         ///< records a batch writes
 
@@ -74,13 +74,13 @@ struct WorkloadSpec {
   bool load = false;  ///< insert the records instead of running the mix
   std::uint64_t record_count = 1000;
   std::uint64_t operation_count = 1000;  ///< 0: no limit but the time; a load ignores it
-  std::uint64_t insert_start = 0;        ///< first record of those that exist
-  std::uint64_t insert_count = 0;        ///< number of them; 0: all from insert_start on
+  std::uint64_t insert_start = 0;        ///< first existing record
+  std::uint64_t insert_count = 0;        ///< number of existing records; 0: all from insert_start on
   FieldSpec fields;
   std::size_t zero_padding = 1;
   bool ordered = false;                ///< keys are made of the records' numbers instead of their hashes
-  std::uint32_t insert_retries = 0;    ///< how often a load tries a refused insert again
-  double insert_retry_interval_s = 3;  ///< and how long it waits before, give or take a fifth
+  std::uint32_t insert_retries = 0;    ///< how often a load retries a refused insert
+  double insert_retry_interval_s = 3;  ///< seconds that it waits before a retry, give or take a fifth
   std::uint64_t seed = 1;
 
   [[nodiscard]] std::uint64_t existing() const noexcept {

@@ -1,5 +1,5 @@
-// Uniform random numbers as YCSB draws them, so that its formulas, fed with the same 64 bits, give the same
-// results.
+// Uniform random numbers as YCSB draws them, so that its formulas give the same results from the same 64
+// bits.
 #pragma once
 
 #include <cstdint>

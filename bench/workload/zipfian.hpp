@@ -20,12 +20,12 @@ class Zipfian {
 
   /// Over [0, items); computing zeta takes about 20 ns an item. items > 0.
   explicit Zipfian(std::uint64_t items) noexcept;
-  /// The same with a zeta that was computed before.
+  /// The same with a zeta that is already computed.
   Zipfian(std::uint64_t items, double zeta_of_items) noexcept;
 
   std::uint64_t next(runtime::Random& random) noexcept { return next(random, items_); }
-  /// Over [0, items) with `items` that may have grown since: zeta is extended, as YCSB does, by the new
-  /// terms; eta keeps the first number of items, as there.
+  /// Over [0, items), where `items` may have grown since. As in YCSB, zeta is extended by the new terms, and
+  /// eta keeps the first number of items.
   std::uint64_t next(runtime::Random& random, std::uint64_t items) noexcept;
 
   /// The sum of 1 / i^theta over i in (from, to].

@@ -2,7 +2,7 @@
 //
 // MXKV_ASSERT stays in release builds: for checks that cost a compare on a line already in cache.
 // MXKV_DCHECK is compiled out with NDEBUG: for checks inside the innermost loops.
-// Both print file, line, the condition and what was violated, then abort.
+// Both print file, line, the condition and the violated invariant, then abort.
 #pragma once
 
 namespace mxkv::runtime {

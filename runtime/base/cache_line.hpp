@@ -22,20 +22,20 @@ inline void prefetch_read(const void* address) noexcept {
 #endif
 }
 
-/// The same of the n-th line behind that. Where there is nothing at all, nothing is harmed.
+/// prefetch_read() of the n-th line behind `first`. A line that does not exist does no harm.
 inline void prefetch_line(const void* first, std::size_t n) noexcept {
   prefetch_read(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(first) + n * kCacheLineBytes));
 }
 
-/// The same of `count` lines from there on.
+/// prefetch_read() of `count` lines from `first` on.
 inline void prefetch_lines(const void* first, std::size_t count) noexcept {
   for (std::size_t n = 0; n < count; ++n) {
     prefetch_line(first, n);
   }
 }
 
-/// The same of a line and of up to three behind it, while `goes_on(n)` says that there is an n-th: as a loop, but
-/// without one.
+/// prefetch_read() of a line and of up to three behind it, while `goes_on(n)` says that there is an n-th: an
+/// unrolled loop.
 template <class GoesOn>
 [[gnu::always_inline]] inline void prefetch_few(const void* first, const GoesOn& goes_on) noexcept {
   prefetch_read(first);

@@ -1,6 +1,6 @@
 // Time as the runtime sees it: an injectable source, read at most once a turn by each worker.
 //
-// What lasts is reckoned by steady_us(): unix time when the clock was made, and from there on the monotonic
+// Durations and expiry are reckoned by steady_us(): unix time when the clock was made, and from there on the monotonic
 // clock. Setting the system's clock, by hand or by a step of NTP's, changes nothing for it. The wall clock
 // itself is asked only where people and clients mean it: for the time, and for an absolute time of theirs.
 #pragma once
@@ -18,7 +18,7 @@ class Clock {
   [[nodiscard]] virtual std::uint64_t monotonic_ns() const noexcept = 0;
   /// Microseconds since 1970-01-01 UTC by the wall clock; jumps when the system clock is set.
   [[nodiscard]] virtual std::uint64_t unix_us() const noexcept = 0;
-  /// Microseconds since 1970-01-01 UTC as of when the clock was made, and what passed since, at
+  /// Microseconds since 1970-01-01 UTC as of when the clock was made, plus the time passed since, at
   /// `monotonic_ns` of the same clock. Never jumps.
   [[nodiscard]] virtual std::uint64_t steady_us(std::uint64_t monotonic_ns) const noexcept = 0;
 
@@ -67,7 +67,7 @@ class SteeredClock final : public Clock {
   // Relaxed: each is a number of its own; a reader that sees one without the other is a moment early.
   std::atomic<std::int64_t> ahead_us_{0};
   std::atomic<std::int64_t> stopped_us_{0};       ///< the steady time at which it was stopped; 0: it runs
-  std::atomic<std::int64_t> stopped_wall_us_{0};  ///< that of the wall clock then
+  std::atomic<std::int64_t> stopped_wall_us_{0};  ///< the wall clock's time then
 };
 
 /// A clock that stands still until a test moves it.

@@ -1,7 +1,8 @@
-// Which rare ways a build of tests went: MXKV_PATH(name) counts one. In all other builds it is nothing.
+// Counts the rare branches that a build of tests takes: MXKV_PATH(name) counts one. In all other builds it is
+// nothing.
 //
-// A simulation that never takes a branch proves nothing about it, and nothing tells. So branches that matter
-// are named here, and tests demand that each of them ran.
+// A simulation that never takes a branch proves nothing about it, and passes all the same. So branches that
+// matter are named here, and tests demand that each of them ran.
 #pragma once
 
 #include <array>

@@ -1,8 +1,9 @@
 // Places that can be watched from outside while the server runs: USDT probes, by bpftrace, perf or SystemTap.
 //
-// A probe is one nop, and a note in the program's file that says where its arguments are; its arguments are values that
-// are at hand. Who attaches has the kernel replace the nop. Without Debian's systemtap-sdt-dev there are none.
-// server/OPERATING.md has a table of all, which a test compares with the program.
+// A probe is one nop, and a note in the program's file that says where its arguments are; its arguments are
+// values that are at hand. A tracer that attaches has the kernel replace the nop. A build without Debian's
+// systemtap-sdt-dev has no probes. server/OPERATING.md has a table of all, which a test compares with the
+// program.
 //
 // Thread-safety: any thread.
 #pragma once

@@ -1,6 +1,6 @@
-// How far it is to the next one of a random sample: each one of a stream is chosen by the same chance, whatever was
-// chosen before. To take every n-th instead would meet the stream's own rhythm: of a client that reads A and B in turn,
-// every 64th read is one of B.
+// The gap to the next element of a random sample: each element of a stream is chosen by the same chance,
+// whatever was chosen before. To take every n-th instead would meet the stream's own rhythm: if a client
+// reads A and B in turn, every 64th read is one of B.
 #pragma once
 
 #include <cmath>
@@ -16,12 +16,12 @@ class RandomGap {
  public:
   explicit RandomGap(std::uint64_t seed) noexcept : random_(seed) {}
 
-  /// One of so many is chosen; 1: each.
+  /// One of `mean` elements is chosen; 1: each.
   void set_mean(std::uint32_t mean) noexcept {
     MXKV_ASSERT(mean > 0, "one of so many is chosen");
     per_log_ = 1 / std::log1p(-1 / static_cast<double>(mean));
   }
-  /// The next one that is chosen is the n-th from here, n > 0. After set_mean().
+  /// The next chosen element is the n-th from here, n > 0. After set_mean().
   [[nodiscard]] std::uint64_t next() noexcept {
     constexpr double kPart = 0x1p-53;
     const double chance = static_cast<double>((random_() >> 11U) + 1) * kPart;  // above 0, 1 at most

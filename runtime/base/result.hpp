@@ -10,12 +10,12 @@
 
 namespace mxkv::runtime {
 
-/// What went wrong, ready to be shown to a person.
+/// The text of a failure, ready to be shown to a person.
 struct Error {
   std::string message;
 };
 
-/// Either a `T` or an `Error`. Thread-safety: that of a plain value.
+/// Either a `T` or an `Error`. Thread-safety: as a plain value.
 template <class T>
 class [[nodiscard]] Result {
  public:

@@ -8,7 +8,7 @@
 
 namespace mxkv::runtime {
 
-/// `From`: a clock of its own, which this one is but for the steady time. Thread-safety: as Clock.
+/// `From`: the clock that this one follows in all but the steady time. Thread-safety: as Clock.
 template <class From>
 class ResumedClock final : public Clock {
  public:

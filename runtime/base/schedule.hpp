@@ -12,7 +12,7 @@ concept StepSchedule = requires {
   { S::point() } -> std::same_as<void>;
 };
 
-/// No interference: what the product uses.
+/// No interference: the product uses this.
 struct FreeRunning {
   static void point() noexcept {}
 };

@@ -15,7 +15,7 @@ void open_standard_streams() noexcept {
       continue;
     }
     if (::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) != descriptor) {
-      std::_Exit(EXIT_FAILURE);  // nobody could be told: no stream is safe to write to
+      std::_Exit(EXIT_FAILURE);  // no stream is safe for an error message
     }
   }
 }

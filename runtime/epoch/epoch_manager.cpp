@@ -80,7 +80,7 @@ bool EpochManager::try_advance() noexcept {
 }
 
 std::uint64_t EpochManager::horizon() const noexcept {
-  heavy_fence();  // a worker that went from infinity to an epoch is seen, or sees what was unlinked
+  heavy_fence();  // a worker that went from infinity to an epoch is seen, or sees the unlinks
   const std::uint64_t now = global_.load(std::memory_order_acquire);
   const std::uint64_t closed = std::min(now, least_published());  // no worker enters below this any more
   MXKV_ASSERT(closed >= kFirst, "no worker publishes less than the first epoch");

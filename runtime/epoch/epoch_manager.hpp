@@ -44,7 +44,7 @@ class EpochManager {
  public:
   static constexpr std::uint64_t kInfinity = ~std::uint64_t{0};
   static constexpr std::uint64_t kFirst = 1;
-  /// Pins of this many epochs are told apart; the epoch does not advance into a slot still in use.
+  /// Pins of this many epochs are distinguished; the epoch does not advance into a slot still in use.
   static constexpr std::size_t kSlots = 16;
 
   explicit EpochManager(std::size_t workers);
@@ -76,8 +76,8 @@ class EpochManager {
     return static_cast<std::uint8_t>(published(worker) % kSlots);
   }
 
-  /// Another pin in the slot of one that the caller holds, for work that refers to objects found under that
-  /// one. A pin at a later epoch would not protect them. Owner worker only.
+  /// Another pin in the slot of a pin that the caller holds, for work that refers to objects found under that
+  /// pin. A pin at a later epoch would not protect them. Owner worker only.
   void pin_again(WorkerId worker, std::uint8_t slot) noexcept {
     MXKV_DCHECK(slot < kSlots, "a pin is in one of the slots");
     bump(states_[worker.index()].entered[slot], std::memory_order_relaxed);

@@ -14,7 +14,7 @@ namespace mxkv::runtime {
 
 class Worker;
 
-/// What kind of memory a retired object is: index into the runtime's table of reclaim functions.
+/// The kind of a retired object's memory: an index into the runtime's table of reclaim functions.
 using ReclaimKind = StrongId<struct ReclaimKindTag, std::uint8_t>;
 
 /// Frees one retired object. Runs on the worker that retired it.
@@ -39,7 +39,7 @@ class RetireList {
   RetireList& operator=(const RetireList&) = delete;
   ~RetireList();
 
-  /// Adds an object with its stamp (EpochManager::retire_stamp). `bytes`: what freeing it will give back.
+  /// Adds an object with its stamp (EpochManager::retire_stamp). `bytes`: the memory that freeing it gives back.
   void add(void* object, ReclaimKind kind, std::uint64_t stamp, std::size_t bytes) {
     MXKV_DCHECK(object != nullptr, "an object is retired");
     if (tail_ == nullptr || tail_->stamp != stamp || tail_->count == Block::kCapacity) [[unlikely]] {
@@ -56,7 +56,7 @@ class RetireList {
   [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
   /// Bytes that wait to be freed.
   [[nodiscard]] std::size_t bytes() const noexcept { return retired_bytes_ - freed_bytes_; }
-  /// Bytes retired since the last call of reset_bytes(): what a threshold is compared to.
+  /// Bytes retired since the last call of reset_bytes(), to be compared with a threshold.
   [[nodiscard]] std::size_t bytes_since_advance() const noexcept { return retired_bytes_ - advanced_at_; }
   void reset_bytes() noexcept { advanced_at_ = retired_bytes_; }
 
@@ -85,7 +85,7 @@ class RetireList {
   Block* head_ = nullptr;
   Block* tail_ = nullptr;
   std::size_t entries_ = 0;
-  std::size_t retired_bytes_ = 0;  ///< ever; differences are what counts
+  std::size_t retired_bytes_ = 0;  ///< ever; only differences count
   std::size_t freed_bytes_ = 0;    ///< ever
   std::size_t advanced_at_ = 0;    ///< retired_bytes_ at the last reset_bytes()
 };

@@ -78,7 +78,7 @@ void WriteGate::open(std::uint32_t slot, Worker& worker) noexcept {
   TaskList next;
   {
     const std::lock_guard guard{at.latch};
-    // Release: a write that finds it open finds all that was written while it was closed.
+    // Release: a write that finds it open finds all writes made while it was closed.
     const std::uint32_t closed = at.closed.fetch_sub(1, std::memory_order_acq_rel);
     MXKV_ASSERT(closed > 0, "an operation opens what it closed");
     if (closed > 1) {

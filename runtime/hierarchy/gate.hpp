@@ -46,11 +46,11 @@ class WriteGate {
 
   // --- For operations, each of which holds its slots in Toggle ---
 
-  /// Closes a slot, also one that other operations that only read have closed. False: writes that waited go
+  /// Closes a slot; other operations that only read may have closed it, too. False: writes that waited go
   /// first; the operation is parked and spawned when it is to try again. Slots must be closed in ascending
   /// order.
   [[nodiscard]] bool close(std::uint32_t slot, MxTask& operation) noexcept;
-  /// All are closed: from here on what lies in them stays as it is.
+  /// All are closed: from here on the contents of these slots do not change.
   static void closed() noexcept { std::atomic_thread_fence(std::memory_order_seq_cst); }
   void open(std::uint32_t slot, Worker& worker) noexcept;
 

@@ -1,9 +1,10 @@
-// Intervals under one latch, in the manner of DomLock: what Toggle is measured against, as a switch of it.
+// Intervals under one latch, in the manner of DomLock: the baseline that Toggle is measured against, as a
+// switch of it.
 //
-// An operation is under way when it conflicts with none that is, and with none that came before it and waits.
-// One that enters looks at the parts of slots that all others hold, which one word tells; one that leaves goes
-// over those that wait, once, under a latch that all workers share. Where a part is more than a slot, words that
-// meet are not enough, and the operations themselves are looked at.
+// An operation begins when it conflicts with none under way, and with none that came before it and waits. An
+// operation that enters looks at the parts of slots that all others hold, which are one word. An operation
+// that leaves goes over the waiting ones, once, under a latch that all workers share. Where a part is more
+// than a slot, words that meet do not prove a conflict, and the operations themselves are compared.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +33,10 @@ class IntervalQueue {
     }
   };
 
-  /// `parts`: those of the entries' masks.
+  /// `parts`: the parts that the entries' masks name.
   explicit IntervalQueue(const SlotParts& parts) noexcept : exact_(parts.slots_a_part() == 1) {}
 
-  /// True: it is under way. False: it is kept. place(Entry&) says where it is, by the map of now.
+  /// True: the task is under way. False: it is kept. place(Entry&) gives its slots, by the present map.
   template <std::invocable<Entry&> Place>
   [[nodiscard]] bool enter(MxTask& task, const Place& place) {
     const std::lock_guard guard{latch_};
@@ -46,8 +47,8 @@ class IntervalQueue {
     held_.add(entry);
     return !waits;
   }
-  /// It has ended. The tasks that are under way from now on. When the map's version is another one, all that
-  /// wait are placed anew before.
+  /// The task has ended. Returns the tasks that are under way from now on. If the map's version has changed,
+  /// places all waiting tasks anew before.
   template <std::invocable<Entry&> Place>
   [[nodiscard]] std::vector<MxTask*> leave(const MxTask& task, std::uint32_t version, const Place& place) {
     const std::lock_guard guard{latch_};
@@ -77,7 +78,7 @@ class IntervalQueue {
     waiting_.resize(left);
     return next;
   }
-  /// Those that wait; they are forgotten.
+  /// Returns the waiting tasks and forgets them.
   [[nodiscard]] std::vector<Entry> take_waiting() noexcept {
     const std::lock_guard guard{latch_};
     return std::exchange(waiting_, {});
@@ -95,8 +96,8 @@ class IntervalQueue {
     }
   };
 
-  /// Whether it conflicts with one under way, or with one of the first `before` that wait: `held` are the parts
-  /// of all these.
+  /// Whether an entry conflicts with one under way, or with one of the first `before` that wait: `held` are
+  /// the parts of all these.
   [[nodiscard]] bool blocked(const Entry& entry, const Parts& held, std::size_t before) const noexcept {
     if (exact_ || !held.meet(entry)) {
       return held.meet(entry);

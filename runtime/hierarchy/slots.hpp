@@ -1,10 +1,10 @@
 // The space that Toggle schedules operations over, cut into slots [To 3.1].
 //
 // In the paper every node of a hierarchy is the interval of the leaf ordinals below it, and buckets are
-// ranges of ordinals. Here the ordinals are those of slots: ranges of the key space (or of leaves) between
+// ranges of ordinals. Here the ordinals number slots: ranges of the key space (or of leaves) between
 // separators. An operation is the interval of the slots that it touches, so two that touch different slots do
-// not conflict. Where it leaves out some between the first and the last, a bit mask says so: bits are slots, or
-// as many neighbours as it takes that one word is enough.
+// not conflict. Where it leaves out some slots between the first and the last, a bit mask says so: a bit is a
+// slot, or as many neighbours as it takes for one word to be enough.
 #pragma once
 
 #include <algorithm>
@@ -59,8 +59,8 @@ class SlotParts {
   std::uint32_t slots_a_part_;
 };
 
-/// The slots of an operation: of an interval, those in the parts that a mask names. It names those of the first
-/// and of the last one; what it names beside the interval does not count.
+/// The slots of an operation: the slots of an interval that lie in the parts that a mask names. The mask
+/// names the parts of the first and of the last slot; parts outside of the interval do not count.
 struct SlotSet {
   static constexpr std::uint64_t kAllParts = ~std::uint64_t{0};
 
@@ -71,7 +71,7 @@ struct SlotSet {
   constexpr SlotSet(const SlotInterval& all) noexcept : span(all) {}  // NOLINT(google-explicit-constructor)
   constexpr SlotSet(const SlotInterval& all, std::uint64_t named) noexcept : span(all), parts(named) {}
 
-  /// Of two whose masks name nothing beside their intervals.
+  /// For two sets whose masks name nothing outside of their intervals.
   [[nodiscard]] constexpr bool overlaps(const SlotSet& other) const noexcept {
     return (parts & other.parts) != 0 && span.overlaps(other.span);
   }

@@ -105,7 +105,7 @@ void Toggle::place_anew(MxTask* waiting, Worker& worker) noexcept {
   send(operation, worker);
 }
 
-/// What waits for the inner mode was placed by the map of then.
+/// Operations that wait for the inner mode were placed by an earlier map.
 void Toggle::follow_map(std::uint32_t index, Worker& worker) noexcept {
   Bucket& bucket = buckets_[index];
   const std::uint32_t version = map_version_.load(std::memory_order_acquire);
@@ -225,8 +225,8 @@ void Toggle::wait_for_inner(ToggleOperation& operation) noexcept {
   ++bucket.inner_waiting;
 }
 
-// Each way through several buckets takes messages there and back, so those that would go next come along. So
-// do those that share with the last one in the group.
+// Each way through several buckets takes messages there and back, so the operations that would go next come
+// along. So do operations that share with the last one in the group.
 void Toggle::gather_followers(std::uint32_t index, ToggleOperation& leader) noexcept {
   Bucket& bucket = buckets_[index];
   MXKV_ASSERT(!bucket.leads, "one group begins at a bucket");

@@ -1,4 +1,4 @@
-// Toggle schedules operations on intervals of a hierarchy. Those that conflict meet on one worker, and
+// Toggle schedules operations on intervals of a hierarchy. Conflicting operations meet on one worker, and
 // independent ones run side by side [To 3].
 //
 // The slots are spread over buckets, each with a host worker. An operation goes to the bucket that covers its
@@ -14,17 +14,17 @@
 // Ascending order leaves no room for a cycle. Up to kMostTogether operations that wait at the same first bucket
 // go together: the later ones run when the buckets are held anyway.
 //
-// Operations that only read say so and share. Those that follow each other, in a slot's inner bucket or in a
-// group that goes together, begin together and on several workers; the next exclusive one begins when the
-// last of them has ended. A group of shared ones alone holds its buckets beside other such groups. The order
-// of arrival decides: nothing passes an exclusive operation that came before, so it waits for those under way
-// and for nothing else.
+// Operations that only read say so and share. Shared operations that follow each other, in a slot's inner
+// bucket or in a group that goes together, begin together and on several workers; the next exclusive one
+// begins when the last of them has ended. A group of shared operations alone holds its buckets beside other
+// such groups. The order of arrival decides: no operation passes an exclusive one that came before, so the
+// exclusive one waits for those under way and for nothing else.
 //
 // An operation may take many steps and tasks, which remain where it began while stays() says so; it ends with
-// finished(). Bucket state belongs to the host; all messages are tasks in its pinned pool. Taking a slot is the
-// only thing that others do, by the counter. Without hosts, as a switch, there are no messages: each worker
-// orders the operations that it brings, under a latch of the bucket, and those of the outer parts run where
-// they like.
+// finished(). Bucket state belongs to the host; all messages are tasks in its pinned pool. Other workers only
+// take slots, by the counter. Without hosts, as a switch, there are no messages: each worker orders the
+// operations that it brings, under a latch of the bucket, and operations of the outer parts run on any
+// worker.
 #pragma once
 
 #include <atomic>
@@ -47,15 +47,15 @@ class Toggle;
 /// Counters of all buckets, since the beginning.
 struct ToggleStats {
   std::uint64_t operations = 0;  ///< begun
-  std::uint64_t of_many = 0;     ///< of these, those that held several buckets
-  std::uint64_t inner = 0;       ///< of these, those that ran in inner mode
+  std::uint64_t of_many = 0;     ///< of these, operations that held several buckets
+  std::uint64_t inner = 0;       ///< of these, operations that ran in inner mode
   std::uint64_t phases = 0;      ///< times that a bucket was in inner mode
   std::uint64_t stolen = 0;      ///< slots that others than the host took
   std::uint64_t followed = 0;    ///< operations that came along with another, in buckets that it held
   std::uint64_t shared = 0;      ///< operations that began together with another
 };
 
-/// What Toggle orders. Derive from ToggleTask.
+/// An operation that Toggle orders. Derive from ToggleTask.
 class ToggleOperation : public MxTask {
  public:
   [[nodiscard]] const SlotInterval& slots() const noexcept { return slots_.span; }
@@ -70,14 +70,14 @@ class ToggleOperation : public MxTask {
       : MxTask(task_class), toggle_(&toggle), place_(place) {}
 
   [[nodiscard]] Toggle& toggle() const noexcept { return *toggle_; }
-  /// Of one that has begun: whether its work is to be done, and finished() called, on the worker where it began:
-  /// the host of its lowest bucket, or who took its slot.
+  /// After it has begun: whether its work is to be done, and finished() called, on the worker where it began:
+  /// the host of its lowest bucket, or the worker that took its slot.
   [[nodiscard]] bool stays() const noexcept;
   ///   created ── wait ──> waiting ── begun ──> running
   ///                          └─ sent ──> sent ── begun ──> running
   enum class phase : std::uint8_t { created, waiting, sent, running };
   [[nodiscard]] phase state() const noexcept { return phase_; }
-  /// Where it was sent to run does not bind it any more.
+  /// The place that it was sent to does not bind it any more.
   void begun() noexcept {
     MXKV_ASSERT(phase_ == phase::waiting || phase_ == phase::sent, "an operation begins when it waited");
     phase_ = phase::running;
@@ -109,20 +109,20 @@ class ToggleOperation : public MxTask {
   bool shared_ = false;
 };
 
-/// What ToggleTask asks of the class that derives from it.
+/// The functions that ToggleTask asks of the class that derives from it.
 template <class D>
 concept ToggleBody = requires(D& task, const D& constant, Worker& worker) {
   { constant.place() } -> std::convertible_to<SlotSet>;
   { task.run(worker) } -> std::same_as<step>;
 };
-/// And where it has a word for whether it only reads.
+/// The same for a class that says whether it only reads.
 template <class D>
 concept SharingToggleBody = ToggleBody<D> && requires(const D& constant) {
   { constant.shared() } -> std::same_as<bool>;
 };
 
 /// Derived (CRTP) gives
-///   SlotSet place() const          the slots that it touches, by the map of now; or their SlotInterval
+///   SlotSet place() const          the slots that it touches, by the present map; or their SlotInterval
 ///   bool shared() const            optional: it only reads, and may run beside others that do
 ///   step run(Worker&)              begins when nothing that conflicts is under way; may run again as it says
 ///                                  by its step; at its end calls toggle().finished(*this, worker) once
@@ -163,9 +163,9 @@ class Toggle {
   [[nodiscard]] std::uint32_t buckets() const noexcept { return static_cast<std::uint32_t>(count_); }
   /// Slots of all buckets; an operation's must be below.
   [[nodiscard]] std::uint32_t slots() const noexcept { return buckets() * inner_count_; }
-  /// What the bits of an operation's mask stand for.
+  /// The meaning of the bits of an operation's mask.
   [[nodiscard]] const SlotParts& parts() const noexcept { return parts_; }
-  /// What is in force: hosts, inner mode and stealing are of buckets.
+  /// The order in force. Hosts, inner mode and stealing are for buckets.
   [[nodiscard]] interval_order order() const noexcept {
     return queue_ != nullptr ? interval_order::queue : interval_order::toggle;
   }
@@ -175,14 +175,15 @@ class Toggle {
 
   /// Hands an operation to its bucket.
   void submit(ToggleOperation& operation, Worker& worker);
-  /// The operation has ended, on whatever worker: what waited for it may begin. `operation` may be gone
+  /// The operation has ended, on any worker: operations that waited for it may begin. `operation` may be gone
   /// afterwards.
   void finished(ToggleOperation& operation, Worker& worker);
-  /// The map of keys to slots was replaced, by an operation that holds all slots: what waits is placed anew.
+  /// The map of keys to slots was replaced, by an operation that holds all slots: waiting operations are
+  /// placed anew.
   void map_changed() noexcept { map_version_.fetch_add(1, std::memory_order_release); }
 
   [[nodiscard]] ToggleStats stats() const noexcept;
-  /// Drops what waits in the buckets; returns how many. Only when no worker runs any more.
+  /// Drops the operations that wait in the buckets; returns how many. Only when no worker runs any more.
   std::size_t discard_waiting(Runtime& runtime) noexcept;
 
   // --- For its tasks ---
@@ -210,20 +211,20 @@ class Toggle {
   void open_slots(std::uint32_t bucket, Worker& worker);
   void begin(ToggleOperation& operation, Worker& worker);
   void begin_at(WorkerId at, ToggleOperation& operation, Worker& worker);
-  /// And those of the list behind it that share with it; `left` counts them down.
+  /// Begins `first` and the operations of the list behind it that share with it; `left` counts them down.
   void begin_together(WorkerId at, ToggleOperation& first, Bucket& bucket, TaskList& behind,
                       std::atomic<std::uint32_t>& left, Worker& worker);
-  /// Of the group that holds what begins at `bucket`.
+  /// Begins an operation of the group that begins at `bucket`.
   void begin_outer(Bucket& bucket, ToggleOperation& operation, Worker& worker);
-  /// The `turn`-th of them, where there is time for it.
+  /// Begins the `turn`-th of the operations that begin together, where there is time for it.
   void begin_beside(WorkerId at, ToggleOperation& operation, std::size_t turn, Worker& worker);
   /// Begins the next operation of a slot's inner bucket; false: there is none.
   bool begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker);
   void end_outer(Bucket& bucket, std::uint32_t first, Worker& worker);
   void go_to(ToggleOperation& operation, std::uint32_t bucket, Worker& worker);
   void release(std::uint32_t bucket, std::uint32_t first, Worker& worker);
-  /// The next one behind `bucket` that a group holds which names `parts` and reaches up to `reach`; none: above
-  /// it.
+  /// The next bucket behind `bucket` that is held by a group which names `parts` and reaches up to `reach`;
+  /// above `reach`: there is none.
   [[nodiscard]] std::uint32_t next_held(std::uint32_t bucket, std::uint32_t reach,
                                         std::uint64_t parts) const noexcept;
   void enter_queue(ToggleOperation& operation, Worker& worker);

@@ -1,4 +1,4 @@
-// What Toggle keeps of one bucket; for its sources alone.
+// Toggle's state of one bucket; for its sources alone.
 #pragma once
 
 #include <array>
@@ -41,14 +41,14 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::array<ToggleOperation*, kMostInner> row{};  ///< the first of the shared ones at the end of `inner`
   MxTask* put_back = nullptr;                      ///< before `outer`
 
-  // Of the group that begins here and holds the bucket, be it of one operation; its own while it does.
+  // The group that begins here and holds the bucket, be it of one operation; only it changes these meanwhile.
   bool leads = false;               ///< whether there is one; under the latch
-  bool alone = false;               ///< whether it holds them exclusively, since not all of it share
+  bool alone = false;               ///< whether it holds its buckets exclusively: not all share
   std::uint32_t reach = 0;          ///< the last bucket that is held with this one
-  std::uint64_t reached_parts = 0;  ///< those of the buckets that are: all that their operations name
+  std::uint64_t reached_parts = 0;  ///< the parts of all held buckets, as their operations name them
   TaskList followers;  ///< that run when those under way have ended, before those buckets are released
-  // Of those that began together, as many as have not ended. Release where it is set, and acq_rel where it is
-  // counted down. The worker that takes the last one off sees what the others did, and goes on for all.
+  // How many of the operations that began together have not ended. Release where it is set, and acq_rel where
+  // it is counted down. The worker that takes the last one off sees the others' work, and goes on for all.
   std::atomic<std::uint32_t> together{0};
 
   // [To algorithm 2] Pairs: the store that opens `next` publishes `open` and the lists to the worker that
@@ -59,7 +59,7 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::array<std::atomic<std::uint32_t>, kMostInner> together_in_slot{};  ///< as `together`
 
   // Relaxed: statistics. The first four have one writer, under the latch.
-  std::atomic<std::uint64_t> operations{0};  ///< but those that came along
+  std::atomic<std::uint64_t> operations{0};  ///< except operations that came along
   std::atomic<std::uint64_t> of_many{0};
   std::atomic<std::uint64_t> inner_operations{0};
   std::atomic<std::uint64_t> phases{0};

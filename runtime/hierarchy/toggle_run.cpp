@@ -1,4 +1,4 @@
-// How Toggle's operations begin and end: what runs side by side, and what comes next when it has ended.
+// How Toggle's operations begin and end: which run side by side, and which come next.
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"

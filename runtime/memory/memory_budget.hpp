@@ -20,7 +20,7 @@
 
 namespace mxkv::runtime {
 
-/// What memory is used for.
+/// The uses of memory.
 enum class memory_category : std::uint8_t {
   index,
   items,
@@ -51,7 +51,7 @@ class MemoryBudget {
 
   /// Takes `bytes` out of the budget if that many are left.
   [[nodiscard]] bool try_draw(std::size_t bytes) noexcept;
-  /// Returns what try_draw() gave.
+  /// Returns bytes that try_draw() gave.
   void give_back(std::size_t bytes) noexcept;
 
   /// Charges without asking; the limit may be exceeded. For memory without which nothing could be freed.
@@ -120,7 +120,7 @@ class alignas(kCacheLineBytes) MemoryAccount {
   /// Returns all unused credit: before parking, so that an idle worker holds nothing back.
   void flush() noexcept { return_credit(0); }
 
-  /// Net bytes this worker charged; negative when it refunded what others charged. Thread-safety: any thread.
+  /// Net bytes this worker charged; negative when it refunded others' charges. Thread-safety: any thread.
   [[nodiscard]] std::int64_t used_bytes(memory_category category) const noexcept {
     return used_[static_cast<std::size_t>(category)].load(std::memory_order_relaxed);
   }

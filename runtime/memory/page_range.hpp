@@ -69,7 +69,7 @@ class PageRange {
 
   PageOptions options_;
   std::size_t reserved_bytes_;
-  std::byte* mapping_ = nullptr;  ///< what munmap needs: base_ less the alignment slack
+  std::byte* mapping_ = nullptr;  ///< for munmap: base_ less the alignment slack
   std::size_t mapping_bytes_;
   std::byte* base_ = nullptr;
   // Relaxed: the number alone assigns a piece to one caller; its contents come zeroed from the system.

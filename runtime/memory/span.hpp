@@ -47,7 +47,7 @@ struct alignas(kCacheLineBytes) Span {
   Span* next = nullptr;
   std::uint32_t bump = 0;      ///< bytes from base: blocks from here on were never given out
   std::uint32_t bump_end = 0;  ///< capacity * block_bytes
-  std::uint32_t live = 0;      ///< blocks given out, those in recollection bins included
+  std::uint32_t live = 0;      ///< blocks given out, blocks in recollection bins included
   std::uint32_t threshold = kNoThreshold;
   std::uint32_t block_bytes = 0;
   std::uint16_t span_count = 0;  ///< spans of this block: above one only if large
@@ -61,7 +61,7 @@ static_assert(std::is_trivially_destructible_v<Span>);
 
 struct Superblock {
   std::uint32_t free_spans = 0;   ///< bit i: span i is free
-  std::uint32_t clean_spans = 0;  ///< those of the free ones that have no pages: they read as zero
+  std::uint32_t clean_spans = 0;  ///< the free spans without pages: they read as zero
   std::uint8_t list = 0;          ///< list of the pool it is in
   std::uint8_t released = 0;      ///< first of the spans that were released last; free or not
   NumaNodeId node;

@@ -1,9 +1,9 @@
-// Blocks on the memory of all NUMA nodes in turn: for what all workers read alike, so that no node's memory serves
-// it to all. Inner nodes of an index, for one.
+// Blocks on the memory of all NUMA nodes in turn: for data that all workers read alike, so that no single
+// node's memory serves it to all. Inner nodes of an index, for one.
 //
-// A ValueHeap a node, all under one latch: such blocks are few beside those that workers make for themselves. They are
-// released as any block of the space is, on the heap of whoever releases, and come home when collect() or the next
-// allocation looks.
+// A ValueHeap a node, all under one latch: such blocks are few beside the blocks that workers make for
+// themselves. They are released as any block of the space, on the releasing worker's heap, and come home when
+// collect() or the next allocation looks.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ class SpreadHeap {
 
   /// As ValueHeap's, on the next node's memory; where that is used up on another one's.
   [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
-  /// Takes in what was released, and gives back what is empty.
+  /// Takes in released blocks, and gives back empty spans.
   void collect() noexcept;
   [[nodiscard]] const std::vector<NumaNodeId>& nodes() const noexcept { return nodes_; }
-  /// Of the i-th of nodes().
+  /// Statistics of the heap on the i-th of nodes().
   [[nodiscard]] ValueHeapStats stats(std::size_t i) const noexcept { return heaps_[i].stats(); }
 
  private:

@@ -2,10 +2,11 @@
 //
 // Superblocks with the fewest free spans serve first, so that others become wholly free; among equals, and
 // among the spans of one, the one released last goes first, since its lines and its page are the nearest. The
-// wholly free ones are the paper's LIFO cache. The few released last keep their pages; those of the rest go
-// back to the system. Free spans may be scattered over superblocks in use. Above the cache and a small part
-// of the used ones, their pages go back as well, though that cuts up a huge page. A run of several spans, for
-// a large block, lies within one superblock. Spans change class, worker and (never) node here.
+// wholly free superblocks are the paper's LIFO cache. The few released last keep their pages; the pages of
+// the others go back to the system. Free spans may be scattered over superblocks in use. Above the cache and
+// a small part of the used ones, their pages go back as well, though that cuts up a huge page. A run of
+// several spans, for a large block, lies within one superblock. Spans change class, worker and (never) node
+// here.
 //
 // The latch is taken once per 64 KiB; a lock-free stack would save nothing and could not find runs.
 #pragma once
@@ -45,7 +46,7 @@ class alignas(kCacheLineBytes) SuperblockPool {
   /// A span header with `base` and `span_count` set, the rest as by default; nullptr when the range is used
   /// up. `count` neighbouring spans, 1 to kSpansPerSuperblock. Contents of the pages are undefined.
   [[nodiscard]] Span* acquire(std::uint32_t count) noexcept;
-  /// Takes back what acquire() gave, of this node.
+  /// Takes back a span that acquire() gave, of this node.
   void release(Span* span) noexcept;
 
   /// Bytes of spans given out.
@@ -61,7 +62,7 @@ class alignas(kCacheLineBytes) SuperblockPool {
  private:
   static constexpr std::uint32_t kCleanList = kSpansPerSuperblock + 1;
   static constexpr std::uint32_t kLists = kCleanList + 1;
-  static constexpr std::uint32_t kKeptSuperblocks = 4;  ///< wholly free ones whose pages are kept
+  static constexpr std::uint32_t kKeptSuperblocks = 4;  ///< wholly free superblocks whose pages are kept
   static constexpr std::uint32_t kArenaSuperblocks = 4;
   static constexpr std::size_t kSparePart = 32;
 

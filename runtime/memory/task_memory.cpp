@@ -163,7 +163,7 @@ void ProcessorHeap::for_each_block(void* batches, const Chain& loose, const F& f
 }
 
 // No other thread sees the free blocks meanwhile. First they are counted, slab by slab; then batches are made
-// of those whose slab has others in use, and the rest of the slabs goes.
+// of blocks whose slab has others in use, and the rest of the slabs goes.
 void ProcessorHeap::trim() noexcept {
   std::array<void*, kTaskBlocks> batches;
   std::array<Chain, kTaskBlocks> loose;

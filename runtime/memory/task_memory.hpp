@@ -33,7 +33,7 @@ inline constexpr std::size_t kLargestTaskBytes = kTaskBlockBytes.back();
 /// Blocks that move between a core heap and its processor heap at once.
 inline constexpr std::uint32_t kTaskBatchBlocks = 64;
 
-/// What batches of one size are carved from, one after the other.
+/// Bytes of a slab, from which batches of one size are carved one after the other.
 inline constexpr std::size_t kTaskSlabBytes = std::size_t{128} << 10U;
 static_assert(kLargestTaskBytes * kTaskBatchBlocks <= kTaskSlabBytes, "a slab holds a batch");
 
@@ -87,7 +87,7 @@ class alignas(kCacheLineBytes) ProcessorHeap {
     /// acquire in trim().
     std::atomic<std::uint32_t> carved;
     std::uint32_t free;  ///< of these; trim()'s own
-    std::uint32_t next;  ///< of those that were given back
+    std::uint32_t next;  ///< of the slabs that were given back
   };
   static constexpr std::uint32_t kWhole = std::uint32_t{1} << 31U;
   struct Free {
@@ -118,7 +118,7 @@ class alignas(kCacheLineBytes) ProcessorHeap {
   std::array<std::size_t, kTaskBlocks> blocks_out_{};
   std::array<Carving, kTaskBlocks> carving_{};
   Carving arena_;
-  std::uint32_t free_slabs_ = kNone;  ///< those that were given back
+  std::uint32_t free_slabs_ = kNone;  ///< slabs that were given back
   std::size_t charged_bytes_ = 0;
   bool trimming_ = false;
   // Hints, written under the latch.

@@ -9,8 +9,8 @@
 // out, when it is woken (BinOwners), or when it calls collect(). So a worker calls flush_foreign() before it
 // parks, else blocks of others lie around here.
 //
-// A dead block is in nobody's cache. So those of a batch are not linked one to the next: as many as fit have their
-// addresses in one of them, and the owner asks for all of these at once.
+// A dead block is in no worker's cache. So the blocks of a batch are not linked one to the next: one of them
+// holds the addresses of as many others as fit, and the owner prefetches all of these at once.
 //
 // It does not move blocks, and it does not take partly used spans from idle workers.
 #pragma once
@@ -71,7 +71,7 @@ class alignas(kCacheLineBytes) ValueHeap {
   [[nodiscard]] const void* next_block(std::size_t bytes) const noexcept {
     return bytes <= kLargestClassBytes ? next_of(*classes_[size_class_for(bytes)].current) : nullptr;
   }
-  /// allocate(), and asks the memory system for the first lines of a block that comes soon: who fills one fills
+  /// allocate(), and prefetches the first lines of a block that comes soon: a task that fills one block fills
   /// others of that size.
   [[nodiscard]] void* allocate_ahead(std::size_t bytes) noexcept {
     return bytes <= kLargestClassBytes ? allocate_small<true>(bytes) : allocate_large(bytes);

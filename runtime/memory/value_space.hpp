@@ -1,4 +1,4 @@
-// What the value heaps of all workers share: the address range, the span tables, one superblock pool a NUMA
+// The shared part of all workers' value heaps: the address range, the span tables, one superblock pool a NUMA
 // node. One instance for items and chunks and one for index nodes, so that nodes stay dense in huge pages.
 //
 // Spans are charged to the budget when a heap takes them and refunded when they go back. Some free spans stay
@@ -39,7 +39,7 @@ struct ValueSpaceOptions {
 /// Lives longer than its heaps. Thread-safety: any thread, unless said otherwise.
 class ValueSpace {
  public:
-  /// Address space that one takes, of a budget with this limit and with the default options.
+  /// Address space that a space takes, of a budget with this limit and with the default options.
   [[nodiscard]] static std::size_t default_address_bytes(std::size_t limit_bytes) noexcept;
   /// Throws std::system_error when the address space is refused. Start-up only.
   ValueSpace(MemoryBudget& budget, const ValueSpaceOptions& options);
@@ -51,7 +51,7 @@ class ValueSpace {
   /// Start-up only: before a second worker runs.
   void set_bin_owners(BinOwners& owners) noexcept { bin_owners_ = &owners; }
 
-  /// Bytes that the holder of a block may use: at least what was asked for. Any thread that holds the block.
+  /// Bytes that the holder of a block may use: at least the bytes asked for. Any thread that holds the block.
   [[nodiscard]] std::size_t usable_size(const void* block) const noexcept {
     return span_of(block)->block_bytes;
   }
@@ -63,8 +63,8 @@ class ValueSpace {
   /// Whether an address lies in the range of this space.
   [[nodiscard]] bool contains(const void* address) const noexcept { return range_.contains(address); }
 
-  /// Bytes at the end of the budget that this space leaves to what else needs memory. What replies, input
-  /// and tasks have taken of that is not asked for again: they give it back.
+  /// Bytes at the end of the budget that this space leaves to other uses. Bytes that replies, input and tasks
+  /// have taken of these are not asked for again: they give them back.
   [[nodiscard]] std::size_t left_to_others() const noexcept;
   /// Bytes of spans in use by heaps and large blocks, as charged to the budget.
   [[nodiscard]] std::size_t span_bytes() const noexcept;

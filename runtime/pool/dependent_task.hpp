@@ -1,5 +1,5 @@
 // A task with dependencies: it starts when a join is complete, or is counted by one, or both. Other tasks pay
-// nothing for that: the compiler adds what happens at a task's end to classes that derive from this one.
+// nothing for that: the compiler adds the work at a task's end only to classes that derive from this one.
 #pragma once
 
 #include <cstdint>

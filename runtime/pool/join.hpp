@@ -1,4 +1,4 @@
-// A join counts the tasks that must be done before others start, and keeps those that wait for it. "A task
+// A join counts the tasks that must be done before others start, and keeps the tasks that wait for it. "A task
 // starts when the tasks it names are done" [Mx fig. 1, data dependencies]: build before probe.
 //
 // Two words. `open` counts the predecessors that are not done, and the creator until it closed the join.
@@ -51,7 +51,7 @@ class BasicJoin {
   [[nodiscard]] bool end_one() noexcept {
     Schedule::point();
     const std::uint64_t open =
-        open_.fetch_sub(1, std::memory_order_acq_rel);  // what all of them wrote is seen by the last
+        open_.fetch_sub(1, std::memory_order_acq_rel);  // the last one sees the writes of all of them
     MXKV_ASSERT(open != 0, "a predecessor that ends was counted");
     return open == 1;
   }

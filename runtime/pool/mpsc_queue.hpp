@@ -15,7 +15,7 @@
 
 namespace mxkv::runtime {
 
-/// What pop() met.
+/// The finding of pop().
 enum class pop_state : std::uint8_t { task, empty, linking };
 
 struct PopResult {

@@ -7,10 +7,10 @@
 //              asked for, since looking only at head + distance skips tasks that entered while the ring was
 //              shorter than that.
 // A loop may also go over the tasks where they are, again and again, as if each were taken and entered anew at
-// its turn. Tasks that go on are not moved then; one that ended gives its place to another.
+// its turn. Tasks that go on are not moved then; a task that ended gives its place to another.
 //
-// `Prefetcher` is what asks for a task's lines; a test counts there. An entry is a task and, in the low bits
-// of its address, which of the worker's pools it came from.
+// `Prefetcher` asks for a task's lines; a test counts there. An entry is a task and, in the low bits of its
+// address, which of the worker's pools it came from.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct BufferedTask {
   std::size_t pool;
 };
 
-/// Prefetches the annotated lines: what the product uses.
+/// Prefetches the annotated lines: the product uses this.
 struct AnnotatedLines {
   [[gnu::always_inline]] static void ask(const MxTask& task) noexcept { task.prefetch(); }
 };
@@ -105,7 +105,7 @@ class BasicPrefetchBuffer {
     return task_of(slots_[head_ % kCapacity]);
   }
 
-  /// Takes the next task; asks for the lines of those that came near enough. The buffer must not be empty.
+  /// Takes the next task; asks for the lines of tasks that came near enough. The buffer must not be empty.
   [[nodiscard, gnu::always_inline]] BufferedTask pop() noexcept {
     MXKV_DCHECK(!empty(), "there is a next task");
     const std::uintptr_t entry = slots_[head_ % kCapacity];
@@ -145,11 +145,11 @@ class BasicPrefetchBuffer {
       prefetch_ahead_of(place);
     }
   }
-  /// The task takes the place of the one that was there: it has its turn next, or had_turn() says that this was it.
+  /// `task` takes the place of the task that was there: it has its turn next, or had_turn() says that this was it.
   [[gnu::always_inline]] void give_place(std::uint32_t place, MxTask* task) noexcept {
     slots_[place % kCapacity] = reinterpret_cast<std::uintptr_t>(task);
   }
-  /// The task at `place` had its turn and leaves. The next turn is that of begin(): the order stays, so that those
+  /// The task at `place` had its turn and leaves. The next turn is begin()'s: the order stays, so that tasks
   /// that began together end one after the other.
   [[gnu::noinline]] void take_out(std::uint32_t place) noexcept {
     turn_to(place);
@@ -158,7 +158,7 @@ class BasicPrefetchBuffer {
       prefetch_ahead_of(head_ - 1);
     }
   }
-  /// The loop ends before `place`: those that had their turn go behind the others, or the others before them.
+  /// The loop ends before `place`: tasks that had their turn go behind the others, or the others before them.
   void turn_to(std::uint32_t place) noexcept {
     if (place - head_ <= tail_ - place) {
       for (; head_ != place; ++head_, ++tail_) {
@@ -186,7 +186,7 @@ class BasicPrefetchBuffer {
     }
   }
 
-  /// By distance: after a turn at `place`. The task that is `distance_` places on, or, of fewer, this one.
+  /// By distance, after a turn at `place`: prefetches the task `distance_` places on, or, of fewer, this one.
   [[gnu::noinline]] void prefetch_ahead_of(std::uint32_t place) noexcept {
     if (mode_ != prefetch_mode::distance) {
       return;

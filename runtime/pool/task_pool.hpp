@@ -61,14 +61,14 @@ class BasicTaskPool {
   /// Takes the lease of a ready pool. False: nothing to take. Any worker.
   [[nodiscard]] bool take() noexcept;
 
-  /// Gives the lease back, with what waits in the lease-local list: the next holder finds it there. None of
+  /// Gives the lease back, with the tasks of the lease-local list: the next holder finds them there. None of
   /// the pool's tasks may sit in the holder's prefetch buffer. True: tasks are left, the pool is ready, and
-  /// no worker was told. Holder only.
+  /// no worker was notified. Holder only.
   bool give() noexcept;
 
   // The following are for the holder of the lease only.
 
-  /// The next task: what the holder itself spawned here is served in turn with what came from outside.
+  /// The next task: tasks that the holder itself spawned here take turns with tasks from outside.
   [[nodiscard]] MxTask* next_task() noexcept;
   /// Appends a task of the holder's own: a plain list operation.
   void spawn_locally(MxTask* task) noexcept { local_.push_back(task); }
@@ -161,7 +161,7 @@ bool BasicTaskPool<Schedule>::give() noexcept {
 
 template <StepSchedule Schedule>
 MxTask* BasicTaskPool<Schedule>::next_task() noexcept {
-  // In turn: tasks that respawn themselves here for ever must not keep out what comes from outside.
+  // In turn: tasks that respawn themselves here for ever must not keep out tasks from outside.
   from_outside_ = !from_outside_;
   if (from_outside_) {
     if (MxTask* task = queue_.pop().task) {

@@ -4,10 +4,10 @@
 // word {pool, primitive, owner's bits}. The pool in the header is the truth; the pool in a tagged pointer is
 // a hint that lets a task be placed without touching the object. [Mx 4.1, 4.3]
 //
-// An object that adapts may change between the two optimistic primitives, under its latch, at any time. Writers
-// that go by the former one are in the wrong place, and safe: of either primitive each takes the latch from a
-// version. Readers of such an object validate always, also under the lease of its pool, since not every writer
-// need be bound. So a change races with nothing but other holders of the latch.
+// An object that adapts may change between the two optimistic primitives, under its latch, at any time.
+// Writers that go by the former one are in the wrong place, and safe: under either primitive a writer takes
+// the latch from a version. Readers of such an object validate always, also under the lease of its pool,
+// since not every writer need be bound. So a change races with nothing but other holders of the latch.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// A sink for log lines about what goes wrong in the background. The application passes it in, since the
-// runtime knows no log.
+// A sink for log lines about faults in the background. The application passes it in, since the runtime knows
+// no log.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace mxkv::runtime {
 
-/// A task that is put back again and again: what it waits for does not come.
+/// A task that is put back again and again, and waits in vain.
 struct StuckTask {
   WorkerId worker;
   std::string_view task_class;
   std::uint32_t retries;
-  std::string_view state;  ///< of what it waits at, as its class describes it; may be empty
+  std::string_view state;  ///< of the object it waits at, as its class describes it; may be empty
 };
 
 /// Thread-safety: any worker.
@@ -26,8 +26,8 @@ class Alarm {
   virtual void stuck(const StuckTask& task) noexcept = 0;
 };
 
-/// Tells `alarm` of a task of `worker` that was put back for the `retries`th time, with what the task's class
-/// says it waits at. Right after its step::retry; the task's holder.
+/// Reports to `alarm` a task of `worker` that was put back for the `retries`th time, with the state that the
+/// task's class describes. Right after its step::retry; the task's holder.
 void report_stuck(Alarm& alarm, WorkerId worker, const MxTask& task, std::uint32_t retries) noexcept;
 
 }  // namespace mxkv::runtime

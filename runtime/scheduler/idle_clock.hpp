@@ -1,6 +1,6 @@
 // How long a worker had nothing to do: from its first empty round to its next busy one, asleep or not.
 //
-// So a worker that looks a few more times before it sleeps is as idle as one that sleeps at once. Others see
+// So a worker that looks a few more times before it sleeps is as idle as a worker that sleeps at once. Others see
 // the time that goes on, too: they need not wake a worker to learn that it sleeps.
 #pragma once
 
@@ -31,7 +31,7 @@ class IdleClock {
     sum_ns_.store(sum_ns_.load(std::memory_order_relaxed) + passed_ns, std::memory_order_relaxed);
   }
   /// All idle time up to `now_ns`. Any thread. Beside stop() it may miss the last stretch, or count it twice:
-  /// who compares two of them bounds the difference by the time in between.
+  /// a caller that compares two sums bounds the difference by the time in between.
   [[nodiscard]] std::uint64_t sum_ns(std::uint64_t now_ns) const noexcept {
     const std::uint64_t since_ns = since_ns_.load(std::memory_order_relaxed);
     const std::uint64_t sum_ns = sum_ns_.load(std::memory_order_relaxed);

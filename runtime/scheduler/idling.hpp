@@ -1,8 +1,8 @@
-// What a worker does between two rounds: goes on, waits a moment, or blocks; and for how long.
+// A worker's action between two rounds: it goes on, waits a moment, or blocks; and for how long.
 //
 // A round that found nothing costs power and, on a shared core, others' time. So a worker looks spin_rounds
-// times more, then blocks. Two cases are not what they seem. Where tasks retried and none ended, what they
-// wait for may be with a worker that was preempted: yield. Where none ended and tasks wait for later, the
+// times more, then blocks. Two cases are not what they seem. Where tasks retried and none ended, they may
+// wait for a worker that was preempted: yield. Where none ended and tasks wait for later, the
 // round was busy for nothing: count it as an empty one, and sleep a little.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace mxkv::runtime {
 
-/// What one round came to.
+/// The result of one round.
 struct RoundOutcome {
   bool busy = false;         ///< the round did anything
   bool any_ended = false;    ///< a task came to its end
@@ -37,7 +37,7 @@ class Idling {
   [[nodiscard]] static bool yields(const RoundOutcome& round) noexcept {
     return round.any_retried && !round.any_ended;
   }
-  /// What comes next.
+  /// The action after this round.
   [[nodiscard]] action after(const RoundOutcome& round) noexcept {
     if (round.busy && (!round.any_later || round.any_ended)) {
       empty_rounds_ = 0;

@@ -1,4 +1,4 @@
-// The joins of a runtime, and what spawning and ending a task with dependencies does. See pool/join.hpp.
+// The joins of a runtime, and the spawning and ending of tasks with dependencies. See pool/join.hpp.
 #pragma once
 
 #include <cstddef>

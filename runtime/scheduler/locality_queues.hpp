@@ -12,10 +12,11 @@
 // With task_order::nls the whole machine is one group whose deferred tasks go in the order that they were
 // spawned in, and rule 2 is gone: 1, 3, 5 are then the rules of the baseline [LAS 6.1].
 //
-// What a worker runs sits in its prefetch buffer and executes there first in, first out: these rules order
-// what enters. Rule 1 adds a few at a time, so that what waits behind them is there for others; and each
-// kEldest-th task it takes is its oldest, so that a worker that spawns without end comes to all. Rule 3 adds one task a refill while few others are there: deferred
-// tasks are large, and what they keep waiting is not. The others are for a worker that has nothing.
+// The tasks that a worker runs sit in its prefetch buffer and execute there first in, first out: these rules
+// order the tasks that enter. Rule 1 adds a few at a time, so that the tasks behind them are there for
+// others. Each kEldest-th task that it takes is the worker's oldest, so that a worker that spawns without end
+// comes to all. Rule 3 adds one task a refill while few others are there: deferred tasks are large, and the
+// tasks that they keep waiting are not. The other rules are for a worker that has nothing.
 #pragma once
 
 #include <array>
@@ -69,7 +70,7 @@ class LocalityQueues {
 
   /// Moves tasks into the buffer by the rules.
   void refill(TaskWindow& window) noexcept;
-  /// Whether tasks wait that go before those of low priority.
+  /// Whether tasks wait that go before tasks of low priority.
   [[nodiscard]] bool own_wait() const noexcept { return immediate_.waiting() || own_group().waiting(); }
   /// Whether tasks wait that this worker could take.
   [[nodiscard]] bool any_wait() const noexcept;

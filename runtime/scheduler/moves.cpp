@@ -1,13 +1,14 @@
 // How a pool gets another owner, and an object another pool, while tasks are spawned into them.
 //
-// A pool travels by two tasks. The one in the giver's pinned pool waits until no task of the pool is in the
-// giver's buffer. It gives the lease back and takes the pool out of the giver's slots. The one in the taker's
-// puts it into the taker's slots and names the new owner. In between no worker looks at the pool, but no task
-// is lost. The spawner that makes it ready reads the owner afterwards, and the taker looks at the pool after
-// it stored the owner (both seq_cst). So the spawner tells the new owner, or that one sees the pool ready by
-// itself. The taker cannot sleep meanwhile, since its pinned pool has a task.
+// A pool travels by two tasks. The task in the giver's pinned pool waits until no task of the pool is in the
+// giver's buffer. It gives the lease back and takes the pool out of the giver's slots. The task in the
+// taker's pinned pool puts the pool into the taker's slots and names the new owner. In between no worker
+// looks at the pool, but no task is lost. The spawner that makes it ready reads the owner afterwards, and the
+// taker looks at the pool after it stored the owner (both seq_cst). So the spawner tells the new owner, or
+// the new owner sees the pool ready by itself. The taker cannot sleep meanwhile, since its pinned pool has a
+// task.
 //
-// A thief may hold the lease all the while: its holder executes, the owner only looks and is told.
+// A thief may hold the lease all the while: the holder executes, the owner only looks and is notified.
 #include "runtime/scheduler/moves.hpp"
 
 #include "runtime/scheduler/runtime.hpp"
@@ -40,9 +41,9 @@ class TakeOverTask final : public MxTask {
   TaskPool* pool_;
 };
 
-/// Hands `pool` over to worker `to`, by a task in that one's pinned pool. False: not yet, tasks of it are in
-/// the buffer; none enter it from now on, so ask again soon. A pool that is not here any more stays where it
-/// is, and so does one for which `to` has no room.
+/// Hands `pool` over to worker `to`, by a task in the pinned pool of `to`. False: not yet, tasks of the pool
+/// are in the buffer; none enter it from now on, so ask again soon. A pool that is not here any more stays
+/// where it is, and so does one for which `to` has no room.
 [[nodiscard]] bool give_away(Worker& worker, TaskPool& pool, WorkerId to) noexcept {
   if (to == worker.id()) {
     return true;
@@ -116,7 +117,7 @@ bool move_object(Worker& worker, DataObject& object, PoolId from, PoolId to) noe
   return true;
 }
 
-// The first task of a fill stands for those that the pool gave since the last one that was looked at.
+// The first task of a fill stands for all tasks that the pool gave since its last sample.
 std::uint32_t fill_sampled(Worker& worker, TaskWindow& window, ObjectHeat& heat, TaskPool& pool,
                            std::size_t tag) noexcept {
   MXKV_DCHECK(worker.leases(pool.id()), "tasks are taken under the lease");

@@ -1,4 +1,4 @@
-// Moves of pools between workers, and of objects between pools: each is a task where the thing was.
+// Moves of pools between workers, and of objects between pools: each is a task at the former place.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace mxkv::runtime {
 
 class Worker;
 
-/// Has worker `from` hand its pool over to worker `to` soon; if it has not got it any more, nothing happens.
-/// `by` is the worker of the calling thread. Any worker.
+/// Has worker `from` hand its pool over to worker `to` soon; nothing happens if `from` does not own it any
+/// more. `by` is the worker of the calling thread. Any worker.
 void send_pool(Worker& by, TaskPool& pool, WorkerId from, WorkerId to) noexcept;
 
 /// Puts an object of pool `from`, whose lease `worker` holds, into pool `to`: tasks that are on their way to

@@ -1,10 +1,10 @@
 // Which objects of a worker's pools are hot: a small table that samples are counted in.
 //
-// A slot keeps one object; a sample of one that has none takes from the least count, and has that slot when
-// it is used up. So an object with more than a small share of the samples is found, and the many cold ones
-// need no memory. Slots are not chosen by address: what happens is the same wherever memory is mapped.
-// The rebalancer reads while the worker counts: what it sees may be torn, names an object at most, and is
-// never followed.
+// A slot keeps one object. A sample of an object without a slot takes from the least count, and gets that
+// slot when the count is used up. So an object with more than a small share of the samples is found, and the
+// many cold ones need no memory. Slots are not chosen by address: the result is the same wherever memory is
+// mapped. The rebalancer reads while the worker counts: a value that it reads may be torn, names an object at
+// most, and is never followed.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ class ObjectHeat {
   void forget() noexcept { forget_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// The object's slot, else the one of the least count.
+  /// The object's slot, else the slot of the least count.
   [[nodiscard]] Slot& slot_for(const DataObject* object) noexcept {
     Slot* least = &slots_[0];
     for (Slot& slot : slots_) {

@@ -25,8 +25,8 @@
 
 namespace mxkv::runtime {
 
-/// What a worker says of itself. The worker alone sets `parked`; the thread that exchanges it first sets
-/// `awake`.
+/// A worker's state, as it announces it. The worker alone sets `parked`; the thread that exchanges it first
+/// sets `awake`.
 enum class worker_state : std::uint8_t { awake, parked };
 
 template <StepSchedule Schedule = FreeRunning>

@@ -1,8 +1,9 @@
 // Spawning of tasks along their route, by workers and from outside.
 //
-// A task bound to an object runs in that object's pool, wherever that is; of its places only a worker counts
-// on the way. A place where no worker runs is an error at spawn that the caller is told of; the task is not
-// lost. It runs where it would run without the annotation, and `misplaced` counts it.
+// A task bound to an object runs in that object's pool, wherever that is. Its target counts only if it is a
+// worker: then the task goes to the pool by way of that worker. A place where no worker runs is an error,
+// which spawn returns to the caller. The task is not lost: it runs where it would run without the annotation,
+// and `misplaced` counts it.
 #include <algorithm>
 #include <string>
 

@@ -2,7 +2,7 @@
 //
 // Built once from the machine and from where the workers sit. Memory-only nodes, nodes with all CPUs offline
 // or forbidden, and groups without a worker exist on the machine. No worker runs there: an error, as for
-// those that do not exist.
+// places that do not exist.
 #pragma once
 
 #include <concepts>

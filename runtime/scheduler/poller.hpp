@@ -1,7 +1,7 @@
-// What a worker does besides executing tasks: the seam through which sockets and timers enter the runtime.
+// A worker's work besides executing tasks: the seam through which sockets and timers enter the runtime.
 //
 // The runtime knows no sockets. A worker is given a poller; it polls it between batches of tasks, lets it
-// send what a batch produced, and blocks in it when there is nothing to do. The calls are virtual because
+// send the output of a batch, and blocks in it when there is nothing to do. The calls are virtual because
 // there are a few per batch, never one per task.
 #pragma once
 

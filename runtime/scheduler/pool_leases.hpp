@@ -5,10 +5,10 @@
 //   none ───────────────> own      none ───────────────> stolen
 //   own ─── give back ──> none     stolen ─ give back ─> none
 //
-// The holder of the lease executes from the pool; its owner looks at it and is told of it. A pool that may be
-// stolen is leased for a term: the tasks taken from it run, then it is given back. The tasks left in it are
-// for the first worker that looks. One such pool is leased at each visit, for fairness; further ones only
-// where the window has room. So a busy worker leaves the rest to thieves.
+// The holder of the lease executes from the pool; its owner looks at it and is notified of it. A pool that
+// may be stolen is leased for a term: the tasks taken from it run, then it is given back. The tasks left in
+// it are for the first worker that looks. One such pool is leased at each visit, for fairness; further ones
+// only where the window has room. So a busy worker leaves the rest to thieves.
 //
 // At most one pool is stolen at a time. At most one is leaving for another owner: no more of its tasks enter
 // the buffer. The part wakes no worker and moves no task.
@@ -39,10 +39,10 @@ enum class lease_state : std::uint8_t {
 /// Thread-safety: owner worker only; at owned() see OwnedPools.
 class PoolLeases {
  public:
-  /// In the prefetch buffer: the tag of the stolen pool's tasks. Those of slot i have the tag i + 1.
+  /// In the prefetch buffer: the tag of the stolen pool's tasks. Tasks of slot i have the tag i + 1.
   static constexpr std::size_t kStolenTag = PrefetchBuffer::kMaxPools;
 
-  /// What one visit to the worker's pools came to.
+  /// The result of one visit to the worker's pools.
   struct LeaseOutcome {
     bool leased_one = false;  ///< a pool that may be stolen was leased
     bool left_one = false;    ///< a pool that may be stolen was left ready, for thieves
@@ -146,8 +146,8 @@ class PoolLeases {
     return departure::left;
   }
 
-  /// Whether the worker has to look at its own pools before it may park. What a thief leases does not count:
-  /// it tells the owner if tasks are left.
+  /// Whether the worker has to look at its own pools before it may park. Pools that a thief leases do not
+  /// count: the thief tells the owner if tasks are left.
   [[nodiscard]] bool any_to_run() const noexcept;
   /// How many tasks of the pools that it leases are in the buffer.
   [[nodiscard]] std::uint32_t tasks_in_buffer() const noexcept;

@@ -1,4 +1,4 @@
-// How a worker prefetches now: what its options ask for, or what a tuner chose where they leave it open.
+// How a worker prefetches now: as its options ask, or as a tuner chose where they leave it open.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class PrefetchControl {
   [[nodiscard]] PrefetchInForce in_force() const noexcept {
     return in_force_.load(std::memory_order_relaxed);
   }
-  /// Calls run(), which returns how many tasks it ran, and tells the tuner what they cost.
+  /// Calls run(), which returns how many tasks it ran, and tells the tuner their cost.
   template <std::invocable Run>
   void observe(PrefetchBuffer& buffer, const Clock& clock, const Run& run) noexcept {
     MXKV_DCHECK(tunes(), "only a tuner observes");

@@ -3,8 +3,8 @@
 // A state machine without a clock. The worker tells it how long tasks took under the setting in force, and it
 // says which setting comes next. Two states take turns:
 //
-//   survey   Candidates run in turn, forth and back, for a period of kPeriodTasks each. What counts of each
-//            is the median, so that neither single disturbances nor a drift favour one. First, kFirstRounds
+//   survey   Candidates run in turn, forth and back, for a period of kPeriodTasks each. Each one's median
+//            counts, so that neither single disturbances nor a drift favour one. First, kFirstRounds
 //            times, at spawn and 1, 2, 4 .. 64, most of which are bad. Then, kRounds times, distances around
 //            the best one; then, closer, again.
 //   settled  The best is in force. The next survey comes after kTasksBetweenSurveys, or when the cost of a
@@ -26,8 +26,8 @@ namespace mxkv::runtime {
 /// Thread-safety: owner worker only.
 class PrefetchTuner {
  public:
-  /// Tasks of a candidate's turn that count, and those before them that do not: what the buffer still holds
-  /// was prefetched by the setting before.
+  /// Tasks of a candidate's turn that count, and the tasks before them that do not: the buffer still holds
+  /// tasks that the setting before prefetched.
   static constexpr std::uint64_t kPeriodTasks = 1024;
   static constexpr std::uint64_t kUncountedTasks = 256;
   static constexpr std::size_t kFirstRounds = 7;

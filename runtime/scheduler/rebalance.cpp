@@ -49,7 +49,7 @@ struct Trial {
   [[nodiscard]] bool remote(WorkerId one, WorkerId other) const noexcept {
     return workers[one.index()].node != workers[other.index()].node;
   }
-  /// What a move between these workers must gain.
+  /// The least gain of a move between these workers.
   [[nodiscard]] std::uint64_t least_gain(WorkerId from, WorkerId to, std::uint64_t load) const noexcept {
     return percent(load, remote(from, to) ? rules.remote_gain_percent : rules.gain_percent);
   }
@@ -62,9 +62,9 @@ struct Trial {
            load >= mean + percent(mean, excess) && tasks >= percent(load, rules.small_percent);
   }
 
-  /// The best move off `from`. Rather one after which the taker has not much more than the giver: else a hot
-  /// pool would go where others should; then the one that gains most above what it must; then the one to the
-  /// least loaded worker.
+  /// The best move off `from`: first a move after which the taker has not much more than the giver, else a hot
+  /// pool would go where others should; then the move with the greatest gain above the least gain; then the
+  /// move to the least loaded worker.
   [[nodiscard]] std::optional<PoolMove> best_from(WorkerId from) const noexcept {
     std::optional<PoolMove> best;
     std::tuple<bool, std::int64_t, std::int64_t> best_score;
@@ -131,7 +131,7 @@ struct Trial {
     pool.movable = false;  // once a period
   }
 
-  /// What it brings to move an object of so many tasks; 0: not worth it.
+  /// The gain from moving an object; 0: not worth it.
   [[nodiscard]] std::uint64_t score(const ObjectLoad& object, PoolId to) const noexcept {
     const PoolLoad& source = pools[object.pool.index()];
     const PoolLoad& target = pools[to.index()];
@@ -183,7 +183,7 @@ std::vector<PoolMove> choose_pool_moves(const RebalanceRules& rules, std::span<c
   std::vector<std::size_t> givers(workers.size());
   std::iota(givers.begin(), givers.end(), std::size_t{0});
   while (moves.size() < rules.most_moves) {
-    // The most loaded first; one that has nothing to give, such as a single hot pool, does not stop others.
+    // The most loaded first; a giver without a good move, such as with a single hot pool, does not stop others.
     std::sort(givers.begin(), givers.end(), [&trial](std::size_t a, std::size_t b) {
       return trial.loads[a] != trial.loads[b] ? trial.loads[a] > trial.loads[b] : a < b;
     });

@@ -1,9 +1,9 @@
-// What to move where, given what everyone did in the last period: pure functions, the rebalancer's head.
+// Decides what to move where, by the loads of the last period: pure functions, the rebalancer's head.
 //
 // A load is a number of tasks a second. Some of a worker's load stays where it is (free tasks, its pinned
-// pool). The rest is that of the pools it owns, wherever they were executed. So thieves do not hide that a
-// worker has too much. [MK 3]: resources are redistributed so that the load of each domain, and thus CPU, is
-// balanced; few others belong to the domain of a hot one.
+// pool). The rest is the load of the pools it owns, wherever they were executed. So thieves do not hide that
+// a worker has too much. [MK 3]: resources are redistributed so that the load of each domain, and thus CPU,
+// is balanced; few others belong to the domain of a hot one.
 //
 // Three rules keep it from flapping. Pools leave only a worker that is well above the average. The greater
 // load of giver and taker falls by a good part, or a small pool fits the gap between them. So moving back
@@ -76,15 +76,15 @@ struct ObjectMove {
                                                       std::span<const WorkerLoad> workers,
                                                       std::span<const PoolLoad> pools);
 
-/// Which pools thieves are to leave to their owners, by PoolId: those with work to speak of, without which the
-/// owner would have no more than the average. There stealing brings no balance, and would undo what moves
-/// brought. Thread-safety: any thread.
+/// Which pools thieves are to leave to their owners, by PoolId: pools with work to speak of, without which
+/// the owner would have no more than the average. Stealing from these brings no balance, and would undo the
+/// moves' effect. Thread-safety: any thread.
 [[nodiscard]] std::vector<bool> choose_kept_pools(const RebalanceRules& rules,
                                                   std::span<const WorkerLoad> workers,
                                                   std::span<const PoolLoad> pools);
 
-/// Objects that are to get another pool, best move first: out of crowded pools into those with less beside
-/// them. Objects of load zero stay. Thread-safety: any thread.
+/// Objects that are to get another pool, best move first: out of crowded pools into pools with less load
+/// beside them. Objects of load zero stay. Thread-safety: any thread.
 [[nodiscard]] std::vector<ObjectMove> choose_object_moves(const RebalanceRules& rules,
                                                           std::span<const WorkerLoad> workers,
                                                           std::span<const PoolLoad> pools,

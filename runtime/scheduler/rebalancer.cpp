@@ -11,7 +11,7 @@ namespace mxkv::runtime {
 
 namespace {
 
-/// Periods without moves after some, until the averages show what these brought.
+/// Periods without moves after some, until the averages show their effect.
 constexpr std::uint32_t kQuiet = 8;
 /// Periods that a pool stays where it came to.
 constexpr std::uint32_t kRest = 16;
@@ -40,7 +40,7 @@ std::uint64_t averaged(std::uint64_t before, std::uint64_t now) noexcept {
   return (3 * before + now) / 4;
 }
 
-/// What a counter grew by since the last look; two that are read one after the other may disagree a little.
+/// A counter's growth since the last look; two that are read one after the other may disagree a little.
 std::uint64_t grown(std::uint64_t& before, std::uint64_t now) noexcept {
   const std::uint64_t growth = now > before ? now - before : 0;
   before = std::max(before, now);
@@ -96,7 +96,7 @@ void Rebalancer::rebalance(Worker& worker, std::uint64_t now_ns) {
     if (counted && quiet_periods_ == 0) {
       const std::vector<PoolMove> pool_moves = choose_pool_moves({}, workers_, pools_);
       move_pools(worker, pool_moves);
-      // Objects are looked at when no pool helps: what a pool's move brings is to be seen first.
+      // Objects are looked at when no pool helps: the effect of a pool's move must be seen first.
       if (!heats_.empty() && pool_moves.empty() && sampled_periods_ >= kSampled) {
         move_objects(choose_object_moves({}, workers_, pools_, hot_objects(sampled_ns_)));
         forget_objects();
@@ -133,8 +133,9 @@ void Rebalancer::measure(std::uint64_t elapsed_ns) {
   }
 }
 
-// Pools that were moved, and those whose work is one object's: it cannot be shared. From others thieves may take what
-// they find, though the loads are even: often it is what they have sent there themselves.
+// Keeps pools that were moved, and pools whose work is one object's: it cannot be shared. From other pools
+// thieves may take the tasks they find, though the loads are even: often they have sent these there
+// themselves.
 void Rebalancer::keep_pools() {
   const std::vector<bool> might = choose_kept_pools({}, workers_, pools_);
   const bool sampled = sampled_periods_ >= kSampled;

@@ -2,8 +2,8 @@
 // is less to do [MK 3, 5]. What to move is decided in rebalance.hpp, moving is in moves.cpp.
 //
 // Whichever worker first finds that a period is over does the work, between two batches, so there is no
-// thread and an idle runtime sleeps. Loads are averaged over the last periods, and what moved rests for a
-// few.
+// thread and an idle runtime sleeps. Loads are averaged over the last periods, and a moved pool rests for
+// a few.
 //
 // A hot object is known by its address alone, and may be gone by the time of the decision. So it is moved
 // when its pool's holder next takes a task of it. Then it is alive, and the move runs right before that task.
@@ -41,7 +41,7 @@ class Rebalancer {
   [[nodiscard]] ObjectHeat* heat(WorkerId worker) noexcept {
     return heats_.empty() ? nullptr : &heats_[worker.index()];
   }
-  /// The pool that an object of pool `from` is to go to; of several callers one is told. Any worker.
+  /// The pool that an object of pool `from` is to go to; of several callers one gets it. Any worker.
   [[nodiscard]] std::optional<PoolId> claim(const DataObject* object, PoolId from) noexcept;
 
  private:
@@ -67,7 +67,7 @@ class Rebalancer {
   std::deque<ObjectHeat> heats_;  ///< by WorkerId
   std::array<Wanted, kWanted> wanted_;
   std::atomic<std::uint64_t> due_ns_;
-  std::atomic<bool> busy_{false};  ///< a worker is at it; guards what follows
+  std::atomic<bool> busy_{false};  ///< a worker is at it; guards the members below
   bool counting_ = false;          ///< from the first look on
   std::uint64_t last_ns_ = 0;
   std::uint32_t sampled_periods_ = 0;         ///< since samples of objects were forgotten

@@ -29,7 +29,7 @@
 
 namespace mxkv::runtime {
 
-/// The blocks of a retire list are those of tasks.
+/// A retire list takes its blocks from the task heap.
 class TaskBlocks final : public RetireBlockSource {
  public:
   explicit TaskBlocks(CoreHeap& heap) noexcept : heap_(heap) {}
@@ -51,13 +51,13 @@ class Reclaimer {
  public:
   /// Most objects freed by a run, so that a large list does not delay replies.
   static constexpr std::size_t kMostPerRun = 4096;
-  /// Retired bytes that make a run urgent, in EpochOptions::advance_bytes. Those of the epoch before are not
-  /// to be freed yet, and those of the current one are still growing.
+  /// Retired bytes that make a run urgent, in EpochOptions::advance_bytes. Bytes of the epoch before may not
+  /// be freed yet, and bytes of the current one are still growing.
   static constexpr std::size_t kUrgentAdvances = 3;
 
   enum class run : std::uint8_t { usual, urgent };
 
-  /// All but `worker` outlive this. The account and the counters are those of the same worker.
+  /// All but `worker` outlive this. The account and the counters belong to the same worker.
   Reclaimer(EpochManager& epochs, WorkerId worker, const EpochOptions& options, RetireBlockSource& blocks,
             MemoryAccount& account, WorkerCounters& counters) noexcept
       : epochs_(epochs),

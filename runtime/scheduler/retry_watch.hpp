@@ -1,9 +1,9 @@
 // Which tasks of one worker were put back so often that something is wrong.
 //
 // A task that meets a writer, or waits for a node to go, says step::retry and is put behind other work. That
-// takes microseconds, or the milliseconds for which a worker is preempted. One that has been put back kMany
-// times waits for something that does not come. Counted are the tasks that retried first and did not end yet,
-// as many as there are slots. Where all work stands still they are among those that wait.
+// takes microseconds, or the milliseconds for which a worker is preempted. A task that has been put back
+// kMany times waits for something that does not come. The watch counts the tasks that retried first and did
+// not end yet, as many as there are slots. Where all work stands still they are among the waiting tasks.
 #pragma once
 
 #include <array>

@@ -38,7 +38,8 @@ PageOptions page_options(const RuntimeOptions& options) {
   return pages;
 }
 
-/// What items leave of the budget: a tree that grows, buffers and replies need memory when they have it all.
+/// The part of the budget that items leave: a growing tree, buffers and replies need memory when items have
+/// the rest.
 constexpr std::size_t kOthersPart = 32;
 constexpr std::size_t kMostLeftToOthers = std::size_t{64} << 20U;
 
@@ -80,7 +81,7 @@ std::vector<std::size_t> first_pools(const RuntimeOptions& options) {
   return first;
 }
 
-/// The machine; where nothing is known of it, what can be told from the workers.
+/// The machine; where its topology is not known, one made from the placement of the workers.
 const Topology& known_topology(RuntimeOptions& options) {
   if (options.topology == nullptr) {
     options.topology = std::make_shared<const Topology>(plain_topology(options.workers));
@@ -88,7 +89,7 @@ const Topology& known_topology(RuntimeOptions& options) {
   return *options.topology;
 }
 
-/// What start() and the new threads agree over; outlives whichever of them looks last.
+/// The state that start() and the new threads agree over; outlives whichever of them looks last.
 struct StartUp {
   explicit StartUp(std::ptrdiff_t workers) : ready(workers) {}
   std::latch ready;
@@ -139,8 +140,8 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
   for (Worker& worker : workers_) {
     connect(worker);
   }
-  // Woken whether parked or not: the owner may be between its last collect() and its parking, and is not told
-  // again. One wake too many for each 256 KiB of foreign frees is cheap.
+  // Woken whether parked or not: the owner may be between its last collect() and its parking, and is not
+  // woken again. One wake too many for each 256 KiB of foreign frees is cheap.
   if (const std::vector<NumaNodeId> nodes = spread_over(options_); !nodes.empty()) {
     const WorkerId next{static_cast<std::uint16_t>(options_.workers.size())};
     spread_nodes_.emplace(node_space_, budget_.account(next), next, nodes);
@@ -213,7 +214,7 @@ Result<std::size_t> Runtime::start() {
       threads_.emplace_back(work, std::ref(worker));
     }
   } catch (const std::system_error& error) {
-    // The threads that exist wait for a decision; those that do not must not be waited for.
+    // The threads that exist wait for a decision; the missing ones must not be waited for.
     fail(std::string{"a worker's thread: "} + error.what());
     start_up->ready.count_down(static_cast<std::ptrdiff_t>(workers_.size() - threads_.size()));
   }
@@ -265,7 +266,7 @@ bool Runtime::announce(const TaskPool& pool, const Worker* by) noexcept {
 
 void Runtime::drain_stopped() noexcept {
   MXKV_ASSERT(threads_.empty(), "no worker runs any more");
-  // No worker runs: every epoch is over. Reclaim functions may spawn tasks, such as those that take a subtree
+  // No worker runs: every epoch is over. Reclaim functions may spawn tasks, such as tasks that take a subtree
   // apart, and dropped tasks may retire objects: until neither is left.
   for (bool any = true; any;) {
     any = false;

@@ -1,4 +1,4 @@
-// The runtime: the workers and what they share. Built from options, started, fed, stopped.
+// The runtime: the workers and their shared parts. Built from options, started, fed, stopped.
 //
 // Life: construct -> set pollers and reclaim functions -> start() -> ... -> stop() -> destroy. Tests that
 // drive Worker::step() by hand leave start() out. Objects that tasks still refer to are the application's to
@@ -51,7 +51,7 @@ class Runtime {
 
   /// Registers how retired objects of a kind are freed.
   [[nodiscard]] ReclaimKind add_reclaim_kind(ReclaimFunction function);
-  /// The sink that is told when something goes wrong; outlives the workers.
+  /// The sink for reports of faults; outlives the workers.
   void set_alarm(Alarm& alarm) noexcept { alarm_ = &alarm; }
   /// Starts one thread a worker, pinned as the options say. On an error nothing runs.
   [[nodiscard]] Result<std::size_t> start();
@@ -85,9 +85,9 @@ class Runtime {
     return misplaced_.load(std::memory_order_relaxed);
   }
 
-  /// Tells of a pool that became ready: wakes its owner if that is parked. Else, if the pool may be stolen,
-  /// it wakes one parked worker near it. `by` is the worker that tells, or null. Returns whether a worker was
-  /// woken.
+  /// Announces a pool that became ready: wakes its owner if that is parked. Else, if the pool may be stolen,
+  /// it wakes one parked worker near it. `by` is the worker that announces it, or null. Returns whether a
+  /// worker was woken.
   bool announce(const TaskPool& pool, const Worker* by) noexcept;
   /// Where parking workers count themselves.
   [[nodiscard]] std::atomic<std::uint32_t>& parked_flags() noexcept { return parked_workers_; }
@@ -113,9 +113,9 @@ class Runtime {
     const std::size_t pools = first_pools_[worker.index() + 1] - first;
     return PoolId{static_cast<std::uint16_t>(first + 1 + spread % (pools - 1))};
   }
-  /// The same by how often it will be asked for [Mx preprint 4.1]: seldom, one of `worker`'s; moderately, the one
-  /// of two that has had less to do, of those that workers of its NUMA node began with; often, the least of all
-  /// of them. Any thread.
+  /// The same by how often the object will be accessed [Mx preprint 4.1]. Seldom: one of `worker`'s pools.
+  /// Moderately: of two pools that workers of its NUMA node began with, the one that has had less to do.
+  /// Often: of all of these, the one that has had least to do. Any thread.
   [[nodiscard]] PoolId pool_for_object(WorkerId worker, std::uint64_t random,
                                        access_frequency frequency) const noexcept;
 
@@ -153,7 +153,7 @@ class Runtime {
     explicit WakesOwners(Runtime& runtime) noexcept : runtime_(runtime) {}
     void wake(WorkerId owner) noexcept override {
       if (owner.index() <
-          runtime_.worker_count()) {  // else of spread memory, which whoever reclaims looks after
+          runtime_.worker_count()) {  // else of spread memory, which the reclaiming task looks after
         runtime_.worker(owner).wake();
       }
     }
@@ -162,7 +162,7 @@ class Runtime {
     Runtime& runtime_;
   };
 
-  /// Tells a worker of the others. Start-up only, when all exist.
+  /// Connects a worker with the others. Start-up only, when all exist.
   void connect(Worker& worker);
 
   RuntimeOptions options_;

@@ -34,7 +34,7 @@ concept ForwardedTask = requires(T& task, Worker& worker) {
   { task.forwarded(worker) } -> std::same_as<void>;
 };
 
-/// Does by itself, in the usual case, what guarded execution would do; says no in all others.
+/// Does the work of guarded execution by itself in the usual case; returns false in all others.
 template <class T>
 concept HasFastPath = requires(T& task, Worker& worker, step& next) {
   { task.run_fast(worker, next) } -> std::same_as<bool>;

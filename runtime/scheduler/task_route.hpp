@@ -20,7 +20,7 @@ enum class task_route : std::uint8_t {
   to_deferred,   ///< the deferred tasks of the worker's group
   to_low,        ///< the worker's tasks of low priority
   to_urgent,     ///< straight into the worker's window
-  to_ready,      ///< behind what waits for the worker's window
+  to_ready,      ///< behind the tasks that wait for the worker's window
 };
 
 /// Whether the task runs under the lease of its object's pool. Thread-safety: the task's holder.

@@ -86,8 +86,8 @@ class TaskWindow {
 
   // --- Tasks that enter the buffer ---
 
-  /// A round begins: calls spawn(task) for each task that waited for it. What says `later` once more waits
-  /// for the round after this one.
+  /// A round begins: calls spawn(task) for each task that waited for it. A task that says `later` once more
+  /// waits for the round after this one.
   template <std::invocable<MxTask*> Spawn>
   void begin_round(const Spawn& spawn) noexcept {
     TaskList waited = std::exchange(later_, {});
@@ -95,7 +95,7 @@ class TaskWindow {
       spawn(task);
     }
   }
-  /// The task at `place` of the buffer ended: the next one that waits takes its place, if the window has one
+  /// The task at `place` of the buffer ended: the next waiting task takes its place, if the window has one
   /// for it; its lines are still to be asked for. Null: none did, and the task is to be taken out.
   [[gnu::always_inline]] MxTask* pass_place(std::uint32_t place) noexcept {
     if (buffer_.size() <= buffer_.window()) {
@@ -106,7 +106,7 @@ class TaskWindow {
     }
     return nullptr;
   }
-  /// Fills the window with those that wait for it.
+  /// Fills the window with tasks that wait for it.
   void refill_ready() noexcept {
     while (buffer_.room() > 0) {
       MxTask* const task = ready_.pop_front();
@@ -124,7 +124,7 @@ class TaskWindow {
       buffer_.push(low_priority_.pop_front());
     }
   }
-  /// How many tasks a pool may put into the buffer now: what the window has room for, at least a quantum.
+  /// How many tasks a pool may put into the buffer now: the window's room, at least a quantum.
   [[nodiscard]] std::uint32_t share_of_a_pool() const noexcept { return std::max(buffer_.room(), kQuantum); }
   /// Takes at most `most` tasks of a leased pool into the buffer, while the places of pools last. Returns how
   /// many it took.
@@ -150,7 +150,7 @@ class TaskWindow {
 
   /// After pools had their turn: where they, or tasks that respawn without end, fill the window by themselves,
   /// waiting free tasks get a quantum; at once in the first case, now and then in the second.
-  /// `pool_tasks()`: how many of the buffer's tasks are those of pools.
+  /// `pool_tasks()`: how many of the buffer's tasks come from pools.
   template <std::regular_invocable PoolTasks>
   void admit_quantum(bool filled_by_pools, const PoolTasks& pool_tasks) noexcept {
     if (buffer_.room() != 0 || !(filled_by_pools || ++full_refills_ % kFullRefills == 0)) {

@@ -105,7 +105,7 @@ template <std::derived_from<DependentTask> T>
 }
 
 /// Makes a join: `annotate(before(join))` tasks that must be done until those start that are
-/// `annotate(after(join))`. Tasks wait for joins that were created earlier than the one that counts them. The
+/// `annotate(after(join))`. Tasks wait for joins that were created earlier than the join that counts them. The
 /// creator closes it when all tasks it knows to come before are spawned; these may spawn further ones. It
 /// releases the join when it will not refer to it any more.
 [[nodiscard]] inline runtime::Result<Join*> create_join(std::string_view name) {

@@ -114,8 +114,8 @@ void Worker::apply_step(MxTask* task, runtime::step wanted) noexcept {
   MXKV_ASSERT(false, "a task returns one of the steps");
 }
 
-// Behind other work, whatever its priority. Many tasks of high priority that wait, put back into the buffer,
-// would leave no room there for those that they wait for.
+// Behind other work, whatever its priority. Many waiting tasks of high priority, put back into the buffer,
+// would leave no room there for the tasks that they wait for.
 void Worker::put_back(MxTask* task) noexcept {
   count(counters_.retries);
   if (const std::uint32_t retries = retry_watch_.note(*task, now_ns_); retries != 0) [[unlikely]] {

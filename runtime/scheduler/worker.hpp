@@ -112,7 +112,7 @@ class Worker final {
     tasks_.release(&task, static_cast<task_block>(task.annotations().block));
   }
 
-  /// A raw block of the task heap, for what a task needs besides its own block. Never fails, like create().
+  /// A raw block of the task heap, for a task's data besides its own block. Never fails, like create().
   [[nodiscard]] void* allocate_block(task_block block) {
     void* memory = tasks_.allocate(block);
     MXKV_ASSERT(memory != nullptr, "the system is out of memory for tasks");
@@ -186,7 +186,7 @@ class Worker final {
     return *static_cast<T*>(local_state_);
   }
   [[nodiscard]] Random& random() noexcept { return random_; }
-  /// The calling task's turn took as long as so many others do, beside its own: the round ends that much sooner.
+  /// The calling task's turn took as long as `turns` others, beside its own: the round ends that much sooner.
   void charge(std::uint32_t turns) noexcept { charged_ += turns; }
   /// Microseconds since 1970 by the steady time (clock.hpp), read once a round.
   [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
@@ -250,8 +250,8 @@ class Worker final {
 
   // --- For tests and for the end ---
 
-  /// Calls f(task) for each task that waits here, but for those in pools. Between two steps: for tests that
-  /// say what does not get on.
+  /// Calls f(task) for each task that waits here, except tasks in pools. Between two steps: for tests that
+  /// report tasks without progress.
   template <std::invocable<MxTask&> F>
   void for_each_waiting(const F& f) {
     window_.for_each(f);
@@ -334,7 +334,7 @@ class Worker final {
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
-/// One loop for many tasks, which stay where they are in the buffer: what all of them share stays in registers.
+/// One loop for many tasks, which stay where they are in the buffer: their common state stays in registers.
 /// So there is one counter alone. `Way` is how tasks of class T take their turns where lines are asked for at
 /// spawn; void: without one, and only tasks of that class.
 template <class T, class Way>

@@ -1,4 +1,4 @@
-// What a worker runs besides its own free tasks: tasks of its pools, and of a pool that it stole.
+// The tasks of a worker besides its own free ones: tasks of its pools, and of a pool that it stole.
 #include <algorithm>
 
 #include "runtime/base/probe.hpp"
@@ -8,7 +8,7 @@
 
 namespace mxkv::runtime {
 
-// What enters the buffer from the worker's own pools, and the free tasks' quantum beside them.
+// Fills the buffer from the worker's own pools, and gives free tasks their quantum beside them.
 void Worker::refill_from_pools() noexcept {
   if (leases_.stolen_ran()) {
     return_stolen();

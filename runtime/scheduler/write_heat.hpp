@@ -1,9 +1,11 @@
-// Which objects many write to at once, as one worker meets them: what an object that adapts changes its primitive by.
+// Finds the objects that many workers write to at once, as one worker meets them. An object that adapts
+// changes its primitive by this.
 //
-// Hot is an object whose latch this worker's writers often lost to others, between their read and their own try: no
-// task of the same worker comes in between, so that it takes two workers. Cold is one whose writers came to its pool
-// at a low rate. Both are counted in a window of time; what has no slot takes one whose window is over, else the one of
-// the least count. Objects are names here, which are never followed.
+// An object is hot if this worker's writers often lost its latch to others, between their read and their own
+// try: no task of the same worker comes in between, so that it takes two workers. An object is cold if its
+// writers came to its pool at a low rate. Both are counted in a window of time. An object without a slot
+// takes a slot whose window is over, else the slot of the least count. Objects are names here, which are
+// never followed.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Guarded execution: the worker side of [Mx fig. 5]. Wraps one task in the synchronisation that its data
 // object asks for, and returns what the task wants next. It spawns nothing and knows no scheduler.
 //
-// What a task class offers is in task_shapes.hpp; the compiler checks which of the shapes it is.
+// task_shapes.hpp has the shapes of task classes; the compiler checks which of them a class has.
 #pragma once
 
 #include <concepts>
@@ -93,7 +93,7 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how
   }
   step otherwise = step::done;
   if (!task.prepare(scratch, worker, otherwise)) {
-    if (latched && otherwise != step::parked) [[unlikely]] {  // a parked task is someone else's already
+    if (latched && otherwise != step::parked) [[unlikely]] {  // a parked task has another holder already
       task.see_version(latch.version());
     }
     latch.release_unchanged();

@@ -1,7 +1,7 @@
 // Guarded execution of tasks in halves on an object with a latch. The latch is held around inspect(), for
-// writes also around prepare() and apply(), as [Mx fig. 5] wraps a whole task. What comes after, resume() and
-// finish(), goes by what was read, and needs no latch. No worker waits: after some tries the task is put
-// behind other work, since the holder may have been preempted.
+// writes also around prepare() and apply(), as [Mx fig. 5] wraps a whole task. resume() and finish() come
+// after it, use only the values that were read, and need no latch. No worker waits: after some tries the task
+// is put behind other work, since the holder may have been preempted.
 #pragma once
 
 #include "runtime/synchronization/shared_latch.hpp"

@@ -3,8 +3,8 @@
 // Reader: v = version (acquire), odd means a writer; relaxed loads of the object's words; then an acquire
 // fence and the version again. Equal: the words belong together. The fence pairs with the writer's release
 // fence. A reader that saw a word stored under the latch also sees the odd version, or a later one. Writer:
-// CAS to odd (acquire); release fence; relaxed stores; version + 2 (release). [Mx 4.1]; the memory orders are
-// those of a seqlock after Boehm.
+// CAS to odd (acquire); release fence; relaxed stores; version + 2 (release). [Mx 4.1]; these are the memory
+// orders of a seqlock after Boehm.
 #pragma once
 
 #include <atomic>

@@ -3,7 +3,7 @@
 //
 // A sharer adds itself by CAS while no writer holds the word. It takes itself off with a release, which the
 // writer's CAS acquires. A writer gets in when the last one has left. Held only while a task runs, so there
-// are at most as many sharers as workers. Readers have no regard for writers that wait: a task runs shortly.
+// are at most as many sharers as workers. Readers do not yield to waiting writers, because tasks are short.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace mxkv::runtime {
 /// Released by the destructor. Move only. Thread-safety: the task that made it.
 class SharedLatch {
  public:
-  /// Shares the object; gives up after `tries` looks at one that a writer holds or others change.
+  /// Shares the object; gives up after `tries` looks while a writer holds it or others change its word.
   static SharedLatch acquire(DataObject& object, unsigned tries) noexcept {
     for (unsigned i = 0; i < tries; ++i) {
       std::uint64_t word = object.version().load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// The shapes of task classes: what guarded execution asks of them [Mx fig. 5].
+// The shapes of task classes: the functions that guarded execution asks of them [Mx fig. 5].
 //
 // A task class offers one of these:
 //   ExecutingTask   step execute(Worker&)
@@ -15,7 +15,7 @@
 //                   the latch from the version they saw, and apply without being able to fail. If the version
 //                   is gone, abandon() takes back what prepare() made. Where readers take a latch, all is
 //                   done under it; see latched_execute.hpp.
-//                   It may offer void met_writer(Worker&): told when another one took the latch between its
+//                   It may offer void met_writer(Worker&): called when another task took the latch between its
 //                   read and its own try.
 // A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw. `step
 // conflict(Worker&)` starts it over when that version is gone.

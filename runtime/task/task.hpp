@@ -2,7 +2,7 @@
 // touches and how [Mx 2, 3]. Plain data: the header of a 64/128/192/384-byte block.
 //
 // A task never blocks, sleeps, locks a mutex or does file I/O. It is re-annotated and respawned along a
-// traversal, so a request costs one allocation. What runs is given by a static TaskClass, not by a virtual
+// traversal, so a request costs one allocation. A static TaskClass says which code runs, not a virtual
 // call, so that the compiler injects the synchronisation into one instance per class.
 #pragma once
 
@@ -27,7 +27,7 @@ class MxTask;
 /// How a task uses its annotated data object.
 enum class access : std::uint8_t { readonly, write };
 
-/// Tasks of low priority run when the worker has nothing else that could fill its prefetch buffer; those of
+/// Tasks of low priority run when the worker has nothing else that could fill its prefetch buffer; tasks of
 /// high priority do not wait for room in its window.
 enum class priority : std::uint8_t { low, normal, high };
 
@@ -45,24 +45,24 @@ struct deferred {
   RequestId request;
 };
 
-/// What a task asks of the runtime when it returns.
+/// A task's request to the runtime when it returns.
 enum class step : std::uint8_t {
   done,    ///< finished: the runtime leaves its pin and frees its block
   again,   ///< re-annotated: spawn it again
   now,     ///< re-annotated with an object that sits in a near cache: run it at once
   retry,   ///< met a writer: run it again later, behind other work
   later,   ///< waits for something that takes long, such as memory: run it again in the worker's next round
-  parked,  ///< handed to someone else; the runtime forgets it
+  parked,  ///< handed to another holder; the runtime forgets it
 };
 
-/// What a task's turn on its fast path came to.
+/// The result of a task's turn on its fast path.
 enum class went : std::uint8_t {
   astray,  ///< guarded execution is to go on from here
   on,      ///< to lines that it asked for itself; it keeps its place
   told,    ///< a step, as after guarded execution
 };
 
-/// What all tasks of one class share. One constant a class.
+/// The part that all tasks of one class share. One constant a class.
 struct TaskClass {
   const char* name;
   step (*run)(MxTask&, Worker&);      ///< guarded execution
@@ -70,17 +70,17 @@ struct TaskClass {
   /// One turn in a prefetch buffer that asks for lines at spawn: on the fast path, if the class has one. Never
   /// astray.
   went (*turn)(MxTask&, Worker&, step&);
-  /// Null, or gives the free tasks of the worker's prefetch buffer their turns, best those of this class. It ends
-  /// after so many, or at a task that it cannot run. Returns how many are left of them.
+  /// Null, or gives the free tasks of the worker's prefetch buffer their turns, preferably tasks of this
+  /// class. It ends after so many turns, or at a task that it cannot run. Returns how many turns are left.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;
-  /// Null, or writes what the task waits at, in at most `size` bytes; returns how many. Right after
-  /// step::retry.
+  /// Null, or writes the state of the object that the task waits at, in at most `size` bytes; returns how
+  /// many. Right after step::retry.
   std::size_t (*describe)(const MxTask&, char* out, std::size_t size) = nullptr;
-  /// Null, or is told that the pool by which the task came was an old one of its object's.
+  /// Null, or called when the pool by which the task came was an old one of its object's.
   void (*forwarded)(MxTask&, Worker&) = nullptr;
 };
 
-/// What a task tells the runtime about itself, all optional, and two bytes that are the task's own. They sit
+/// A task's description of itself for the runtime, all optional, and two bytes that are the task's own. They sit
 /// here so that a look-up fits one cache line.
 struct Annotations {
   static constexpr std::uint8_t kNoPin = 0xFF;
@@ -97,7 +97,7 @@ struct Annotations {
   std::uint8_t stage = 0;             ///< the task's own: how far its staged access is
   std::uint8_t mark = 0;              ///< the task's own
 
-  /// Target, stage and mark as one word: what a task with neither target nor mark has at a stage.
+  /// Target, stage and mark as one word: the word of a task with neither target nor mark at a stage.
   [[nodiscard]] static constexpr std::uint32_t free_at(std::uint8_t stage) noexcept {
     return kAnyWorker | std::uint32_t{stage} << 16U;
   }

@@ -29,7 +29,7 @@ struct BitmapDeleter {
 };
 using HwlocBitmap = std::unique_ptr<hwloc_bitmap_s, BitmapDeleter>;
 
-// An operating-system index fits a StrongId, or the machine is beyond what we number.
+// An operating-system index fits a StrongId, or the machine is too large for our numbers.
 constexpr unsigned kMaxIndex = std::numeric_limits<PuId::rep>::max();
 
 Error system_error(const std::string& what) {
@@ -44,7 +44,7 @@ Result<HwlocTopology> init() {
   return HwlocTopology{raw};
 }
 
-// What identifies a core group: the cache (or, where none is known, the whole node) and the node.
+// The identity of a core group: the cache (or, where none is known, the whole node) and the node.
 const hwloc_obj* shared_cache(hwloc_obj* pu) {
   for (const hwloc_obj_type_t level : {HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE}) {
     for (const hwloc_obj* at = pu->parent; at != nullptr; at = at->parent) {

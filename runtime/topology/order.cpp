@@ -15,7 +15,7 @@ namespace {
 
 enum class nearness : std::uint8_t { core, group, group_same_core, node, other_node };
 
-// What the sort compares, in this order.
+// The sort compares these, in this order.
 struct Rank {
   nearness near{};
   std::uint32_t distance = 0;  // between NUMA nodes

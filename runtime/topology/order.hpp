@@ -19,12 +19,12 @@ namespace mxkv::runtime {
                                                 std::span<const WorkerPlacement> workers, WorkerId self);
 
 /// The workers that `self` wakes when it has more work than it runs: its core group, its NUMA node, then the
-/// other nodes by distance. Inside the group the SMT siblings come last: one that wakes takes execution slots
+/// other nodes by distance. Inside the group the SMT siblings come last: a sibling that wakes takes execution slots
 /// from `self`. All workers but `self`, each once. Thread-safety: any thread.
 [[nodiscard]] std::vector<WorkerId> wake_order(const Topology& topology,
                                                std::span<const WorkerPlacement> workers, WorkerId self);
 
-/// Those of `order` that worker `self` may steal from, or wake to be stolen from. Thread-safety: any thread.
+/// The workers of `order` that `self` may steal from, or wake to be stolen from. Thread-safety: any thread.
 [[nodiscard]] std::vector<WorkerId> within(stealing_scope scope, std::vector<WorkerId> order,
                                            std::span<const WorkerPlacement> workers, WorkerId self);
 

@@ -35,12 +35,12 @@ struct CoreGroup {
 /// A NUMA node. It may be without PUs: a memory tier, or CPUs that this process may not use.
 struct NumaNode {
   NumaNodeId node;                 ///< equals its position in Topology::nodes
-  std::uint32_t os_index = 0;      ///< what mbind, `numactl` and the configuration call it
+  std::uint32_t os_index = 0;      ///< its number for mbind, `numactl` and the configuration
   std::uint64_t memory_bytes = 0;  ///< 0: unknown
   std::vector<PuId> pus;           ///< ascending
 };
 
-/// A machine. Thread-safety: that of a plain value; read by any thread once built.
+/// A machine. Thread-safety: as a plain value; read by any thread once built.
 struct Topology {
   std::vector<ProcessingUnit> pus;  ///< ascending by PuId, at least one
   std::vector<CoreGroup> core_groups;

@@ -22,7 +22,7 @@ constexpr std::string_view kHtml = "text/html; charset=utf-8";
 constexpr std::string_view kCss = "text/css; charset=utf-8";
 constexpr std::string_view kScript = "text/javascript; charset=utf-8";
 constexpr std::size_t kMostDelimiter = 16;
-/// What was counted is shown to who asks for the same within this.
+/// A finished count answers the same query again for so long after it was first shown.
 constexpr std::chrono::seconds kCountHolds{1};
 
 HttpReply wrong(unsigned status, std::string_view why) {
@@ -31,7 +31,7 @@ HttpReply wrong(unsigned status, std::string_view why) {
 
 }  // namespace
 
-/// The main thread tells what it knows, the server's thread shows it.
+/// The pages. The main thread provides their data, and the server's thread shows it.
 struct AdminService::Pages final : HttpPages {
   Pages(std::string config_text, Credentials& credentials_, WarningSink& log_)
       : credentials(credentials_), log(log_), config(std::move(config_text)) {}
@@ -41,7 +41,7 @@ struct AdminService::Pages final : HttpPages {
     server.emplace(std::move(sockets), *this, counters, credentials, log);
   }
 
-  // What names keys, or says how the server is set up, is for those who may ask clients' listeners for it.
+  // Pages that show keys or the configuration need the role that the same request of a client would need.
   [[nodiscard]] http_need need_of(std::string_view path) const override {
     if (path == "/livez" || path == "/readyz") {
       return http_need::nothing;
@@ -118,7 +118,7 @@ struct AdminService::Pages final : HttpPages {
     return {.type = Exposition::content_type(form), .body = std::move(out).finish()};
   }
 
-  /// Nothing while it is being counted, or something else is.
+  /// The sizes of prefixes; none while a count runs, for this or another query.
   [[nodiscard]] std::optional<HttpReply> prefixes(std::string_view query) {
     if (!parts || health.state().now != serving::serves) {
       return wrong(503, "nothing is served");
@@ -155,13 +155,15 @@ struct AdminService::Pages final : HttpPages {
   Health health;
   Recorder recorder;                                              ///< the server's thread
   PrefixSizes sizes;                                              ///< the server's thread, and tasks
-  std::optional<std::chrono::steady_clock::time_point> shown_at;  ///< what was counted last
+  std::optional<std::chrono::steady_clock::time_point> shown_at;  ///< when the last count was first shown;
+                                                                  ///< none: not yet
   Overloads overloads;                                            ///< the server's thread
   HttpCounters counters;                                          ///< the server's thread
-  std::mutex mutex;  ///< guards what follows; held while a page is made
+  std::mutex mutex;  ///< guards the next two; held while a page is made
   std::optional<ServingParts> parts;
   std::string config;
-  std::optional<HttpServer> server;  ///< the last: it asks at once, and until it has gone; none: nobody asks
+  std::optional<HttpServer> server;  ///< the last member: its thread uses the others until it ends; none: no
+                                     ///< listener
 };
 
 AdminService::AdminService(std::vector<ListenSocket> sockets, std::string config, Credentials& credentials,

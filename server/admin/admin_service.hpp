@@ -1,5 +1,6 @@
-// Administration by HTTP as a whole: the server, its pages, and what they know of the process. It is there before the
-// data is recovered and until the last reply has gone, so that whoever asks hears how far it is.
+// Administration by HTTP as a whole: the server, its pages, and the state of the process that they show. It
+// exists before the data is recovered and until the last reply is sent, so that a client can see the progress
+// of both.
 #pragma once
 
 #include <memory>
@@ -14,25 +15,25 @@ namespace mxkv::server {
 /// Thread-safety: the main thread.
 class AdminService {
  public:
-  /// Answers from now on; without sockets there is no thread. `config`: what /config shows. `credentials`: who may log in
-  /// where a listener asks for it. They and the log outlive this.
+  /// Answers requests from now on. Without sockets it starts no thread. `config`: the text that /config
+  /// shows. `credentials`: the users for listeners that ask for a login. They and the log outlive this.
   AdminService(std::vector<ListenSocket> sockets, std::string config, Credentials& credentials,
                WarningSink& log);
-  /// After the parts that it was told of have gone, as their tasks may still know it.
+  /// Destroy this after the attached parts, because their tasks may still refer to it.
   ~AdminService();
   AdminService(const AdminService&) = delete;
   AdminService& operator=(const AdminService&) = delete;
 
   void recovering(const RecoveryProgress& progress);
-  /// These may be looked at until detach().
+  /// The pages may read these parts until detach().
   void attach(const ServingParts& parts);
   void serves();
   void drains();
   void detach();
   void set_config(std::string config);
-  /// As HttpServer has it; none: it ends.
+  /// See HttpServer::change(). An empty list ends the server.
   void change(std::vector<HttpListener> listeners);
-  /// As HttpServer has it.
+  /// See HttpServer.
   [[nodiscard]] std::vector<TlsDoor*> tls_doors() const;
 
  private:

@@ -1,5 +1,5 @@
-// The only place that includes Boost.Beast and Asio's TLS; for the sources of this folder, never for its public headers.
-// Compiled once (beast.cpp), with the Asio of server/net.
+// The only place that includes Boost.Beast and Asio's TLS; for the sources of this folder, never for its
+// public headers. Compiled once (beast.cpp), with the Asio of server/net.
 #pragma once
 
 #include "server/net/asio.hpp"

@@ -58,8 +58,9 @@ std::string_view Exposition::content_type(form how) noexcept {
                                   : "text/plain; version=0.0.4; charset=utf-8";
 }
 
-// OpenMetrics is only for those that name it: others may show a person what comes. A client that takes neither gets
-// Prometheus' own form, as RFC 9110 allows, since an error would tell less.
+// OpenMetrics is only for clients that name it: a client with a general range may show the text to a person.
+// A client that accepts neither form gets Prometheus' own, as RFC 9110 allows, because an error would tell it
+// less.
 Exposition::form Exposition::asked_for(std::string_view accept) noexcept {
   const AcceptWeight open = weight_of(accept, kOpenMetrics);
   return open.named && open.thousandths != 0 && open.thousandths >= weight_of(accept, kText).thousandths
@@ -71,7 +72,7 @@ void Exposition::family(type what, std::string_view name, std::string_view help)
   type_ = what;
   name_ = name;
   const bool open = form_ == form::openmetrics;
-  // Prometheus' own form knows no info, and calls families as their samples are called.
+  // Prometheus' own form has no type info, and names a family like its samples.
   const std::string_view suffix = open                    ? ""
                                   : what == type::counter ? "_total"
                                   : what == type::info    ? "_info"

@@ -79,7 +79,8 @@ Overloads::Found Overloads::look(const ServingParts& parts, Time now) {
   if (refused_at_ && now - *refused_at_ < kRefusalCounts) {
     found.emplace_back("writes were refused for lack of memory in the last 10 s");
   }
-  const std::size_t serves_on = found.size();  // with any number of these; with none of those that follow
+  const std::size_t serves_on = found.size();  // these overloads do not make the server unready; the
+                                               // following do
   look_at_cluster(parts, found);
   const NetStats net = parts.network.stats();
   if (!net.accepting) {
@@ -99,7 +100,7 @@ Overloads::Found Overloads::look(const ServingParts& parts, Time now) {
   return {.overloads = std::move(found), .takes_clients = takes_clients};
 }
 
-// From effect: a shard is served while its lease runs, whoever owns it.
+// Judged by the effect: a shard is served while its lease runs, whichever node owns it.
 void Overloads::look_at_cluster(const ServingParts& parts, std::vector<std::string>& found) {
   if (parts.cluster == nullptr) {
     return;

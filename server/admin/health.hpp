@@ -1,4 +1,4 @@
-// How the server is: what /livez and /readyz say, and why.
+// The state of the server: the results of /livez and /readyz, and the reasons.
 //
 // A server is alive if its administration thread answers, unless a worker has hung for long: only a restart helps then.
 // A server is ready if it can serve another client. A server that refuses writes is overloaded and stays ready: it serves
@@ -37,7 +37,7 @@ class Health {
 
     [[nodiscard]] bool alive() const noexcept { return hangs.empty(); }
     [[nodiscard]] bool ready() const noexcept { return now == serving::serves && takes_clients; }
-    /// For a person, in a line or a few.
+    /// For people, in one or a few lines.
     [[nodiscard]] std::string text() const;
   };
 
@@ -57,18 +57,19 @@ class Health {
 class Overloads {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// A write that was refused for lack of memory counts for so long.
+  /// A write that was refused for lack of memory counts as an overload for so long.
   static constexpr std::chrono::seconds kRefusalCounts{10};
-  /// Between two looks at workers: one that was at work at both and ended no round hangs.
+  /// How often it looks at the workers. A worker hangs if it was running at two looks and ended no round in
+  /// between.
   static constexpr std::chrono::seconds kLookAtWorkers{5};
-  /// A worker that hangs for so long does not come back.
+  /// A worker that hangs for so long will not recover.
   static constexpr std::chrono::seconds kHangsForGood{60};
 
   struct Found {
     std::vector<std::string> overloads;
-    bool takes_clients = true;  ///< none of them keeps it from serving another client
+    bool takes_clients = true;  ///< no overload keeps it from serving another client
   };
-  /// The overloads that last now. To be called about once a second.
+  /// The overloads that last now. Call it about once a second.
   [[nodiscard]] Found look(const ServingParts& parts, Time now);
   /// The worker that hangs for good; empty: none.
   [[nodiscard]] std::string hangs_for_good(Time now) const;

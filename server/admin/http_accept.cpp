@@ -13,7 +13,7 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// Takes what stands before the next `separator` outside of quotes.
+/// Takes the part before the next `separator` that is not in quotes.
 std::string_view take_part(std::string_view& text, char separator) noexcept {
   bool quoted = false;
   std::size_t end = 0;
@@ -54,7 +54,7 @@ unsigned read_weight(std::string_view text) noexcept {
   return std::min(weight, kWhole);
 }
 
-/// How closely `range` names the type: 0 not, 1 by */*, 2 by its first half, 3 as it is.
+/// How closely `range` names the type: 0 not at all, 1 by */*, 2 by its first half, 3 exactly.
 int closeness(std::string_view range, std::string_view type) noexcept {
   const std::string_view half = type.substr(0, type.find('/') + 1);
   if (same_letters(range, type)) {

@@ -79,7 +79,7 @@ void HttpConnection::hands_shaken(const Error& error) {
     return;
   }
   if (error == asio::error::operation_aborted) {
-    return;  // it was closed
+    return;  // the connection was closed
   }
   ++shared_.counters.handshake_errors;
   shared_.happenings.note(happening::failed_handshake, peer_ + ": " + stream_.reason_of(error));
@@ -94,7 +94,8 @@ void HttpConnection::hands_shaken(const Error& error) {
   }
 }
 
-// The header's time begins with its first byte: before that a client may keep a connection for its next request.
+// A header's time limit begins with its first byte: before that a client may keep the connection open for its
+// next request.
 void HttpConnection::await_request() {
   if (is_closed()) {
     return;
@@ -116,8 +117,8 @@ void HttpConnection::read_header() {
   take_header();
 }
 
-// The parser's own limit holds for the bytes that it is given at once, and Beast's reads do not add up what it took of
-// earlier ones: a header of small lines would have no end.
+// The parser limits only the bytes that it gets in one call, and Beast's reads do not add up the bytes of
+// earlier calls. Without this sum a header of many short lines would have no limit.
 void HttpConnection::take_header() {
   Error error;
   const std::size_t taken = parser_->put(buffer_.data(), error);
@@ -154,7 +155,7 @@ void HttpConnection::header_came(const Error& error) {
   }
 }
 
-// A client by TLS cannot read the reply: only the log can say what is wrong.
+// The client expects TLS and cannot read our reply, so only the log can show the mistake.
 void HttpConnection::note_foreign_protocol() {
   const std::string_view bytes{static_cast<const char*>(buffer_.cdata().data()), buffer_.size()};
   if (protocol::foreign_protocol(bytes) == "TLS") {
@@ -257,7 +258,7 @@ void HttpConnection::later(void (HttpConnection::*what)()) {
   stream_.plain().expires_never();
   timer_.expires_after(kLookAgain);
   timer_.async_wait([self = shared_from_this(), what](const Error& error) {
-    if (!error && !self->is_closed()) {  // it may have been about to run when it was cancelled
+    if (!error && !self->is_closed()) {  // the handler may have been due already when close() cancelled it
       (self.get()->*what)();
     }
   });
@@ -301,8 +302,8 @@ void HttpConnection::end() {
   linger();
 }
 
-// What the client still sends is taken for a moment, whatever it is: a socket that is closed with bytes unread tells the
-// client of an error in place of the reply.
+// Reads and drops the client's bytes for a moment. If a socket is closed with unread bytes, the client gets
+// an error in place of the reply.
 void HttpConnection::linger() {
   buffer_.clear();
   stream_.plain().async_read_some(buffer_.prepare(kReadBytes),

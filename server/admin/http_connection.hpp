@@ -1,5 +1,5 @@
-// One connection of HttpServer: reads a header, asks for a login where its listener does, has the request answered, writes
-// the reply, and begins anew. Requests that were sent together are answered one after the other.
+// One connection of HttpServer: reads a header, asks for a login if its listener requires it, gets the reply
+// from the pages, writes it, and begins again. Pipelined requests are answered one after the other.
 #pragma once
 
 #include <chrono>
@@ -19,30 +19,31 @@ namespace mxkv::server {
 
 class HttpConnection;
 
-/// What connections of a listener have in common. Does not change, but for what TLS is spoken by.
+/// The rules that a listener's connections have in common. Only the TLS context may change.
 struct HttpDoor {
   bool asks_login = false;
-  std::unique_ptr<TlsDoor> tls;  ///< null: it speaks none
+  std::unique_ptr<TlsDoor> tls;  ///< null: no TLS
 };
 
-/// What all connections have in common. Thread-safety: the server's thread.
+/// State that all connections share. Thread-safety: the server's thread.
 struct HttpShared {
   HttpPages& pages;
   HttpCounters& counters;
   const HttpLimits& limits;
   Credentials& credentials;
-  std::string host_name;  ///< of this machine
+  std::string host_name;  ///< this machine's name
   PasswordDigester digester{};
-  Happenings happenings{};            ///< what the log is to tell of: see HttpServer
-  std::list<HttpConnection*> open{};  ///< who has waited longest comes first
-  /// So that a probe is answered when clients have taken all other descriptors: for both probes, a scraper and a person.
+  Happenings happenings{};            ///< events for the log: see HttpServer
+  std::list<HttpConnection*> open{};  ///< the connection that has waited longest comes first
+  /// Descriptors for when clients have taken all others: enough for both probes, a scraper and an
+  /// administrator.
   DescriptorReserve reserve{4};
 };
 
 /// Lives until its last handler has run. Thread-safety: the server's thread.
 class HttpConnection final : public std::enable_shared_from_this<HttpConnection> {
  public:
-  /// Takes over a socket that was accepted. Throws std::bad_alloc.
+  /// Takes over an accepted socket. Throws std::bad_alloc.
   HttpConnection(const Executor& executor, int family, int socket, HttpShared& shared,
                  std::shared_ptr<const HttpDoor> door);
   ~HttpConnection();
@@ -50,7 +51,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   HttpConnection& operator=(const HttpConnection&) = delete;
 
   void start();
-  /// What it waits for ends with an error, and so does it.
+  /// Closes the connection. Its pending waits end with an error, and then it is destroyed.
   void close();
   [[nodiscard]] const HttpDoor* door() const noexcept { return door_.get(); }
 
@@ -65,7 +66,7 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void await_request();
   void read_header();
   void take_header();
-  /// Reads once, then goes on; an end or an error is the connection's.
+  /// Reads once, then calls `then`. An end of input or an error ends the connection.
   void read_more(void (HttpConnection::*then)());
   void header_came(const Error& error);
   void note_foreign_protocol();
@@ -74,9 +75,9 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   void look_at_login();
   void refuse_login(const char* why, bool last);
   void ask_pages();
-  /// Does it in a moment.
+  /// Calls `what` in a moment.
   void later(void (HttpConnection::*what)());
-  /// `last`: nothing more is read.
+  /// `last`: the connection ends after the reply.
   void send(HttpReply reply, bool last);
   void refuse(unsigned status, const char* why);
   void sent(const Error& error, bool last);
@@ -86,15 +87,15 @@ class HttpConnection final : public std::enable_shared_from_this<HttpConnection>
   HttpShared& shared_;
   const std::shared_ptr<const HttpDoor> door_;
   HttpStream stream_;
-  const std::string peer_;  ///< as ConnectionFacts
+  const std::string peer_;  ///< as in ConnectionFacts
   HttpLogin login_;
-  std::list<HttpConnection*>::iterator place_;  ///< in the list; its end: it was closed
+  std::list<HttpConnection*>::iterator place_;  ///< in `open`; its end: the connection is closed
   beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
-  std::size_t header_bytes_ = 0;  ///< of the header that is being read, as far as the parser took them
-  HttpTarget target_;             ///< of the request that the parser holds
+  std::size_t header_bytes_ = 0;  ///< bytes of the current header that the parser has taken
+  HttpTarget target_;             ///< of the request in the parser
   Timer timer_;
-  bool sees_keys_ = true;  ///< who made the request
+  bool sees_keys_ = true;  ///< the client may see keys and clients
   Time asked_{};
   std::size_t lingered_ = 0;
 };

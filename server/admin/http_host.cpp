@@ -11,7 +11,7 @@ namespace mxkv::server {
 bool is_own_host(std::string_view host, std::string_view own_name) noexcept {
   constexpr std::size_t kMostName = 253;
   if (host.starts_with('[')) {
-    return true;  // an address of version 6
+    return true;  // an IPv6 address
   }
   host = host.substr(0, host.find(':'));
   if (host.empty() || host.size() > kMostName) {

@@ -9,7 +9,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// Nobody has to be woken for a login: its connection looks by itself.
+/// No bell has to ring for a login, because its connection polls.
 class SilentBell final : public LoginBell {
  public:
   void login_judged() noexcept override {}
@@ -74,7 +74,7 @@ HttpLogin::verdict HttpLogin::ask(std::string_view header) {
   return look();
 }
 
-// Who was judged by users that were replaced meanwhile is no more than who was in.
+// If the users were replaced during the check, the same rule holds as for users accepted before.
 HttpLogin::verdict HttpLogin::look() {
   if (!login_->judged()) {
     return verdict::waits;

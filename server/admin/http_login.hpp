@@ -1,9 +1,9 @@
-// Who asks on a connection by HTTP: the user and password of its header Authorization (RFC 7617), judged by those whom
-// clients are judged by.
+// The login of an HTTP connection: the user and password of the header Authorization (RFC 7617), verified by
+// the same credentials as clients' logins.
 //
-// A header comes with each request. One that was accepted is known again by its digest while its user stays as it is, so
-// that nothing is hashed or counted twice. Where the verdict takes a while (Credentials) it is asked for again and again:
-// that is rare, and nobody has to be told who may be gone.
+// Each request has the header. A header that was accepted is recognized by its digest as long as its user
+// stays the same, so that it is hashed and counted only once. If the verdict takes a while (Credentials), the
+// connection polls for it: that is rare, and so no bell can ring for a connection that is gone.
 #pragma once
 
 #include <memory>
@@ -14,31 +14,31 @@
 
 namespace mxkv::server {
 
-/// Of one connection. Thread-safety: the server's thread.
+/// The login of one connection. Thread-safety: the server's thread.
 class HttpLogin {
  public:
   enum class verdict : std::uint8_t {
-    nobody,  ///< no login was tried
+    nobody,  ///< the header was empty
     wrong,
-    busy,   ///< too many wait, or the server ends
-    waits,  ///< look() tells, later
+    busy,   ///< too many logins wait, or the server ends
+    waits,  ///< look() returns the verdict later
     accepted,
   };
 
-  /// `client`: its address, as Login::Claim has it. Both others outlive this.
+  /// `client`: its address, as in Login::Claim. The other arguments outlive this.
   HttpLogin(Credentials& credentials, const PasswordDigester& digester, std::string client)
       : credentials_(credentials), digester_(digester), client_(std::move(client)) {}
 
-  /// What the header says; empty: there is none.
+  /// The verdict on a header; empty: the request had none.
   [[nodiscard]] verdict ask(std::string_view header);
-  /// The verdict on what was asked last.
+  /// The verdict on the last header.
   [[nodiscard]] verdict look();
 
-  /// Who was accepted last; null: nobody.
+  /// The user accepted last; null: none.
   [[nodiscard]] const User* user() const noexcept { return user_.get(); }
-  /// Whom the last header named, as far as it did.
+  /// The user name in the last header; empty if it had none.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Whether as many were wrong as a connection may have: no more are heard.
+  /// Whether the connection has used up its wrong logins. It gets no further request.
   [[nodiscard]] bool is_over() const noexcept { return failures_ >= credentials_.rules().most; }
 
  private:
@@ -51,10 +51,10 @@ class HttpLogin {
   std::string name_;
   PasswordDigest digest_{};  ///< of the last header
   std::shared_ptr<const User> user_;
-  std::shared_ptr<const Login> login_;  ///< what waits; null: nothing does
+  std::shared_ptr<const Login> login_;  ///< the login that waits for a verdict; null: none
 };
 
-/// The user and the password of a header "Basic <base64 of user:password>"; false: it is none. Any thread.
+/// Reads a header "Basic <base64 of user:password>". False: it has another form. Any thread.
 [[nodiscard]] bool read_basic(std::string_view header, Login::Claim& claim);
 
 }  // namespace mxkv::server

@@ -1,4 +1,5 @@
-// Replies as they go out by HTTP, with what tells browsers to keep to this server; and what a request tells of its client.
+// HTTP replies with their headers, of which some restrict browsers to this server; and what a request shows
+// about its client.
 #pragma once
 
 #include <string_view>
@@ -12,17 +13,17 @@ namespace mxkv::server {
 
 using HttpHeader = http::request<http::empty_body>;
 
-/// To who speaks no TLS where that is spoken: a reply as it goes out.
+/// The reply, as sent, to a client that speaks no TLS at a listener with TLS.
 inline constexpr std::string_view kWantsTls =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 28\r\n"
     "Connection: close\r\n\r\nthis listener speaks https.\n";
 
-/// `last`: the connection ends behind it.
+/// `last`: the connection ends after the reply.
 [[nodiscard]] http::message_generator message_of(const HttpHeader& request, HttpReply reply, bool last);
 
 [[nodiscard]] HttpReply error_reply(unsigned status, std::string_view why);
 
-/// By what browsers send whatever the page that they show wants.
+/// Whether a browser sent the request, by headers that a browser sends whatever the web page wants.
 [[nodiscard]] bool is_browser(const HttpHeader& request);
 
 [[nodiscard]] inline std::string_view view_of(beast::string_view text) noexcept {

@@ -30,7 +30,7 @@ std::string own_host_name() {
 }  // namespace
 
 struct HttpServer::Parts {
-  /// One listening socket, and what goes for its connections.
+  /// One listening socket and the settings of its connections.
   struct Listening {
     Listening(const Executor& executor, ListenSocket listening)
         : socket(std::move(listening)), acceptor(executor, socket.release()), back_off(executor) {
@@ -45,7 +45,7 @@ struct HttpServer::Parts {
       door = std::move(made);
     }
 
-    ListenSocket socket;  ///< its descriptor is the acceptor's
+    ListenSocket socket;  ///< the acceptor owns its descriptor
     Descriptor acceptor;
     Timer back_off;
     std::shared_ptr<const HttpDoor> door;
@@ -79,7 +79,7 @@ struct HttpServer::Parts {
   void listen(ListenSocket socket) {
     wait(*listening.emplace_back(std::make_unique<Listening>(context.get_executor(), std::move(socket))));
   }
-  // A listener that has gone cancelled its waits, and is not looked at.
+  // A listener that was removed has cancelled its waits, and its handlers do not touch it.
   void wait(Listening& at) {
     at.acceptor.async_wait(Descriptor::wait_read, [this, &at](const boost::system::error_code& error) {
       if (!error) {
@@ -106,7 +106,8 @@ struct HttpServer::Parts {
     }
     wait(at);
   }
-  /// Where clients have taken all descriptors, by one of the reserve; where that is used up, in place of another of ours.
+  /// If clients have taken all descriptors, accepts with one of the reserve. If the reserve is used up,
+  /// closes one of our connections first.
   int accept_one(int listener) {
     const int socket = ::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0 || (errno != EMFILE && errno != ENFILE)) {
@@ -114,7 +115,7 @@ struct HttpServer::Parts {
     }
     pollfd waiting{.fd = listener, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, 0) != 1) {
-      errno = EAGAIN;  // the system looks for a descriptor before it looks for a connection
+      errno = EAGAIN;  // the system reserves a descriptor before it looks for a connection
       return -1;
     }
     shared.reserve.refill();
@@ -137,7 +138,7 @@ struct HttpServer::Parts {
       ::close(socket);
     }
   }
-  /// The connection that has waited longest goes.
+  /// Closes the connection that has waited longest.
   void displace() {
     if (!shared.open.empty()) {
       shared.open.front()->close();
@@ -165,7 +166,7 @@ struct HttpServer::Parts {
       }
     }
   }
-  /// Its waits end with an error first, and look at nothing.
+  /// Destroys the listener after its cancelled waits have ended with an error.
   void end(std::unique_ptr<Listening> gone) {
     gone->socket.remove_file();
     boost::system::error_code ignored;
@@ -175,7 +176,7 @@ struct HttpServer::Parts {
   }
   void close_connections_of(const HttpDoor& door) {
     for (auto at = shared.open.begin(); at != shared.open.end();) {
-      HttpConnection& one = **at++;  // it leaves the list
+      HttpConnection& one = **at++;  // close() removes it from the list
       if (one.door() == &door) {
         one.close();
       }
@@ -241,7 +242,7 @@ void HttpServer::change(std::vector<HttpListener> listeners) {
   changed.get_future().wait();
 }
 
-// Nothing else than change() touches them.
+// Only change() modifies the listeners.
 std::vector<TlsDoor*> HttpServer::tls_doors() const {
   std::vector<TlsDoor*> doors;
   for (const std::unique_ptr<Parts::Listening>& one : parts_->listening) {

@@ -7,7 +7,7 @@
 
 namespace mxkv::server {
 
-// The stream takes over what OpenSSL has of the connection, and that keeps the context.
+// The stream takes over OpenSSL's connection object, which keeps the context alive.
 HttpStream::HttpStream(const Executor& executor, const std::shared_ptr<const TlsContext>& tls)
     : plain_(executor) {
   if (tls == nullptr) {

@@ -1,6 +1,7 @@
-// What a connection by HTTP reads and writes: a socket with time limits, through TLS where its listener speaks it.
+// The stream of an HTTP connection: a socket with time limits, with TLS if its listener speaks it.
 //
-// A stream as Boost.Beast wants it. Each wait goes to one of two, by a comparison; TLS is Asio's, over the same socket.
+// A stream as Boost.Beast requires it. Each operation goes to the socket or to Asio's TLS over the same
+// socket.
 #pragma once
 
 #include <memory>
@@ -19,23 +20,23 @@ class HttpStream {
   using Error = boost::system::error_code;
   using Plain = beast::basic_stream<asio::generic::stream_protocol, Executor>;
 
-  /// `tls`: null: what is sent goes as it is. Throws std::bad_alloc.
+  /// `tls` null: no TLS. Throws std::bad_alloc.
   HttpStream(const Executor& executor, const std::shared_ptr<const TlsContext>& tls);
   ~HttpStream() = default;
   HttpStream(const HttpStream&) = delete;
   HttpStream& operator=(const HttpStream&) = delete;
 
   [[nodiscard]] executor_type get_executor() noexcept { return plain_.get_executor(); }
-  /// The socket, and the time that the next wait may take.
+  /// The socket, with the time limit of the next operation.
   [[nodiscard]] Plain& plain() noexcept { return plain_; }
   [[nodiscard]] bool speaks_tls() const noexcept { return tls_.has_value(); }
 
-  /// Before anything is read, where it speaks TLS.
+  /// Only with TLS, and before any read.
   template <class Handler>
   void async_shake_hands(Handler&& handler) {
     tls_->async_handshake(asio::ssl::stream_base::server, std::forward<Handler>(handler));
   }
-  /// Says that nothing more comes, and hears the same, where it speaks TLS.
+  /// Only with TLS: sends the closing message and waits for the client's.
   template <class Handler>
   void async_say_end(Handler&& handler) {
     tls_->async_shutdown(std::forward<Handler>(handler));
@@ -57,9 +58,9 @@ class HttpStream {
     }
   }
 
-  /// Why hands were not shaken.
+  /// Why the handshake failed.
   [[nodiscard]] std::string reason_of(const Error& error);
-  /// Whether the client spoke HTTP in place of TLS.
+  /// Whether the client sent HTTP without TLS.
   [[nodiscard]] static bool is_plain_http(const Error& error) noexcept;
 
  private:

@@ -14,7 +14,8 @@ bool is_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// Of a name: what stands for itself in a URL, escapes among it. An address is one, too.
+/// Characters of a host name: those that need no escape in a URL, and escapes. An IPv4 address consists of
+/// them, too.
 bool is_of_name(char c) noexcept {
   return is_letter(c) || is_digit(c) ||
          std::string_view{"-._~%!$&'()*+,;="}.find(c) != std::string_view::npos;
@@ -24,7 +25,7 @@ bool is_of_address(char c) noexcept {
   return is_of_name(c) || c == ':';
 }
 
-/// A name or an address, and maybe a port.
+/// A host name or an address, with or without a port.
 bool is_host(std::string_view text) noexcept {
   std::size_t end = 0;
   if (text.starts_with('[')) {
@@ -44,7 +45,7 @@ bool is_host(std::string_view text) noexcept {
   return port.empty() || (port.front() == ':' && std::ranges::all_of(port.substr(1), is_digit));
 }
 
-/// Takes "http://" or "https://" off the front; false: there is none.
+/// Removes "http://" or "https://" from the front. False: it has neither.
 bool take_scheme(std::string_view& target) noexcept {
   const auto same = [](char a, char b) { return a == b || (is_letter(a) && (a | 0x20) == b); };
   for (const std::string_view scheme : {"http://", "https://"}) {

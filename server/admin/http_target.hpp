@@ -1,7 +1,8 @@
-// What a request asks for, and by which name it came here: the target and the header Host (RFC 9112, 3.2 and 3.3).
+// The target of a request, and the host name by which it came: the request line and the header Host (RFC
+// 9112, 3.2 and 3.3).
 //
-// A target is a path, or a whole URL of http or https, whose name then counts in place of the header's. Other forms are
-// for proxies and for OPTIONS.
+// A target is a path, or a complete URL of http or https. The URL's host then replaces the header's. Other
+// forms are for proxies and for OPTIONS.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,9 @@
 namespace mxkv::server {
 
 struct HttpTarget {
-  std::string_view host{};     ///< with its port, if one was said; may be empty
+  std::string_view host{};     ///< with its port, if given; may be empty
   std::string_view path{};     ///< begins with a slash
-  std::string_view query{};    ///< behind the question mark
+  std::string_view query{};    ///< after the question mark
   const char* flaw = nullptr;  ///< the error; null: none
 };
 

@@ -1,5 +1,5 @@
-// The families of /metrics. Counters are since the start, whatever `stats reset` did, so that they never go back.
-// OPERATING.md lists all of them.
+// The metric families of /metrics. Counters start with the process and ignore `stats reset`, so that they
+// never decrease. OPERATING.md lists all of them.
 #pragma once
 
 #include "server/admin/exposition.hpp"
@@ -11,24 +11,25 @@
 
 namespace mxkv::server {
 
-/// What is known of the process from its start on.
+/// Metrics that exist from the start of the process on.
 void write_process(Exposition& out, const Health::State& state, const HttpCounters& http);
 
-// Of a server that serves. Thread-safety: any thread.
+// Metrics of a server that serves. Thread-safety: any thread.
 
-/// Commands, their times, items, and what becomes of these.
+/// Commands and their latencies, and items from storing to eviction.
 void write_commands(Exposition& out, const ServingParts& parts);
 /// Connections, bytes, logins.
 void write_network(Exposition& out, const ServingParts& parts);
-/// Memory by what it is used for, by NUMA node and by size.
+/// Memory by purpose, by NUMA node and by size.
 void write_memory(Exposition& out, const ServingParts& parts);
 /// Workers and locks.
 void write_workers(Exposition& out, const ServingParts& parts, WorkerIdle& idle);
-/// What look-ups met, and how much of it on other NUMA nodes; families without samples where there is one node.
+/// Memory that sampled look-ups met, and how much of it is on other NUMA nodes. With one node the families have no
+/// samples.
 void write_places(Exposition& out, const PlaceSums& sums);
-/// Journal and checkpoints; nothing where there is no durability.
+/// Journal and checkpoints; nothing without durability.
 void write_durability(Exposition& out, const ServingParts& parts);
-/// The shards of this node; nothing where there is no cluster.
+/// The shards of this node; nothing without a cluster.
 void write_cluster(Exposition& out, const ServingParts& parts);
 
 }  // namespace mxkv::server

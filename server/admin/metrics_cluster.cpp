@@ -1,4 +1,4 @@
-// Metrics of a node of a cluster: its shards, and what waits for their logs.
+// Metrics of a cluster's node: its shards, and the requests and bytes that wait for their logs.
 #include <string>
 
 #include "server/admin/metrics.hpp"

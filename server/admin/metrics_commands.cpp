@@ -17,7 +17,7 @@ struct Outcome {
   std::string_view command;
   std::string_view result;
 };
-/// Those that have outcomes; whichever way a client writes them.
+/// Commands that have outcomes, in either of their forms.
 constexpr std::array kOutcomes{
     Outcome{counter::get_hits, "get", "hit"},          Outcome{counter::get_misses, "get", "miss"},
     Outcome{counter::cmd_set, "set", "done"},          Outcome{counter::delete_hits, "delete", "hit"},
@@ -29,7 +29,7 @@ constexpr std::array kOutcomes{
     Outcome{counter::cmd_flush, "flush_all", "done"},
 };
 
-/// Bounds of latencies: one less than powers of two, in ns, since there the histogram of all has bounds, too.
+/// Bounds of latencies: powers of two minus one, in ns, because the histogram's buckets end there, too.
 constexpr std::array<unsigned, 19> kPowers{11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
                                            21, 22, 23, 24, 26, 28, 30, 32, 34};
 
@@ -39,7 +39,7 @@ struct Cumulated {
   double sum_s = 0;
 };
 
-/// The sum is known as well as each value is: to 6 %, and taken in the middle, to 3 %.
+/// The sum is an estimate: a value is known to 6 %, and with the bucket's middle to 3 %.
 Cumulated cumulated(const LatencyHistogram::Counts& counts) {
   Cumulated result;
   std::size_t next = 0;

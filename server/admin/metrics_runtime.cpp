@@ -35,7 +35,7 @@ constexpr std::array kOfWorkers{
              "Objects that were freed after their epoch"},
 };
 
-/// What clients asked of a worker, as far as the store counts it.
+/// The store's counters that together count a worker's requests.
 constexpr std::array kRequests{
     counter::get_hits,         counter::get_misses,      counter::cmd_set,   counter::cmd_touch,
     counter::delete_hits,      counter::delete_misses,   counter::incr_hits, counter::incr_misses,

@@ -1,4 +1,5 @@
-// The page's files, which are part of the program: page/ holds them as they are edited, embed.cmake makes them a source.
+// The status page's files, which are part of the program. page/ holds the originals, and embed.cmake makes a
+// source file of them.
 #pragma once
 
 #include <string_view>

@@ -12,7 +12,7 @@ using runtime::step;
 
 namespace {
 
-/// Draws leaves.
+/// Draws leaves by random walks.
 class PrefixWalkTask final : public index::SampleTask<PrefixWalkTask, ItemTraits> {
  public:
   static constexpr const char* kName = "prefix sizes by walks";
@@ -30,7 +30,7 @@ class PrefixWalkTask final : public index::SampleTask<PrefixWalkTask, ItemTraits
       runtime::prefetch_lines(ItemRecord::address(leaf.values[i]), 2);
     }
     if (whole) {
-      sizes_->forget();  // the range shrank to one leaf meanwhile
+      sizes_->forget();  // the range has shrunk to one leaf meanwhile
       walks_ = 0;
     }
     const Liveness live{worker};
@@ -58,7 +58,7 @@ class PrefixWalkTask final : public index::SampleTask<PrefixWalkTask, ItemTraits
   unsigned walks_ = 0;
 };
 
-/// Reads all items, or finds that they are too many.
+/// Reads all items, unless it finds too many leaves.
 class PrefixScanTask final : public index::ScanTask<PrefixScanTask, ItemTraits> {
  public:
   static constexpr const char* kName = "prefix sizes";
@@ -119,7 +119,7 @@ class PrefixScanTask final : public index::ScanTask<PrefixScanTask, ItemTraits> 
 static_assert(sizeof(PrefixScanTask) <= runtime::kLargestTaskBytes);
 static_assert(sizeof(PrefixWalkTask) <= runtime::kLargestTaskBytes);
 
-/// Comes from the asker's thread.
+/// Submitted by the asker's thread.
 class BeginPrefixesTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "prefix sizes begin";

@@ -1,8 +1,8 @@
-// How large each prefix of the keys is, as `mc` with D tells it, but in one piece and at a bounded cost: all items of
-// the range are read where it lies on few leaves; else leaves are drawn by random walks, and what is on them stands for
-// the others. So a prefix that holds much is always found, and one that is small may be missed.
+// The size of each key prefix, as `mc` with D shows it, but in one piece and at a bounded cost. If the range
+// has few leaves, all of its items are read. Otherwise random walks draw leaves, and their items stand for
+// the others. So a prefix with many items is always found, and a small one may be missed.
 //
-// One count at a time. It runs on a worker, behind all other work; whoever wants to know looks whether it is done.
+// One count at a time. It runs on a worker, behind all other work. The asker polls until it is done.
 #pragma once
 
 #include <atomic>
@@ -18,27 +18,28 @@ namespace mxkv::server {
 
 class Store;
 
-/// Thread-safety: what is said of the asker is for one thread; of the tasks, for the worker that runs them.
+/// Thread-safety: one thread for the asker's functions; the tasks' functions are for the worker that runs the
+/// tasks.
 class PrefixSizes {
  public:
-  static constexpr unsigned kLeavesRead = 1024;  ///< of a range with more, leaves are drawn
+  static constexpr unsigned kLeavesRead = 1024;  ///< if a range has more leaves, some are drawn
   static constexpr unsigned kWalks = 2048;
-  static constexpr std::size_t kMostGroups = 2000;  ///< that are told apart; the rest count as one
+  static constexpr std::size_t kMostGroups = 2000;  ///< that have names; all others count together
 
   struct Query {
-    std::string prefix;     ///< of the keys that are looked at
-    std::string delimiter;  ///< a group's name ends behind the first one that follows
+    std::string prefix;     ///< of the keys to count
+    std::string delimiter;  ///< a group's name ends after the first delimiter behind the prefix
     friend bool operator==(const Query&, const Query&) = default;
   };
   struct Group {
     double items = 0;
     double bytes = 0;  ///< of keys and values
-    double drawn = 0;  ///< leaves that it was found on, where leaves are drawn
+    double drawn = 0;  ///< drawn leaves that had its keys, unless all were read
   };
   struct Found {
     std::map<std::string, Group, std::less<>> groups;
-    Group single;       ///< keys without a delimiter
-    Group rest;         ///< of groups beyond the most
+    Group single;       ///< keys without a delimiter behind the prefix
+    Group rest;         ///< groups beyond kMostGroups
     bool exact = true;  ///< all items were read
   };
   enum class state : std::uint8_t {
@@ -54,11 +55,11 @@ class PrefixSizes {
 
   // --- For the asker ---
 
-  /// Not while it runs. `store` outlives the tasks, and this too.
+  /// Not while a count runs. `store` outlives the tasks, and so does this object.
   void start(Store& store, Query query, std::uint64_t seed);
   [[nodiscard]] state now() const noexcept { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] const Query& query() const noexcept { return query_; }
-  /// When it is done.
+  /// Valid once the count is done.
   [[nodiscard]] const Found& found() const noexcept { return found_; }
 
   // --- For the tasks ---
@@ -70,7 +71,7 @@ class PrefixSizes {
   }
   void add(const Item::View& item, double weight);
   void forget() { found_ = {}; }
-  /// What was added stands for so many times as much.
+  /// Ends the count. `walks`: the sums come from so many walks, and are divided by that. At most 1: all items were read.
   void ended(double walks);
   void lost() noexcept { state_.store(state::failed, std::memory_order_release); }
 

@@ -1,5 +1,5 @@
-// What the page shows of the last minutes: once a second a look at the counters, of which differences are kept. So a
-// page that is opened shows at once what was before, however many look at it.
+// The page's history of the last minutes. It reads the counters once a second and keeps the differences. So a
+// page shows the past as soon as it is opened, and any number of viewers costs the same.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace mxkv::server {
 
-/// Commands as the page tells them apart: the classic and the meta form of one are one.
+/// Commands as the page groups them: the classic and the meta form of a command count together.
 enum class command_group : std::uint8_t { get, set, remove, arithmetic, touch, range, batch };
 inline constexpr std::size_t kCommandGroups = static_cast<std::size_t>(command_group::batch) + 1;
 [[nodiscard]] std::string_view name_of(command_group group) noexcept;
 
-/// What worker `i` was asked for, see metrics_runtime.cpp.
+/// The requests that worker `i` got; see metrics_runtime.cpp.
 [[nodiscard]] std::uint64_t requests_of(const ServingParts& parts, std::size_t worker);
 
-/// Idle times of workers, which never go back. Thread-safety: one thread.
+/// Idle times of workers, made so that they never decrease. Thread-safety: one thread.
 class WorkerIdle {
  public:
   [[nodiscard]] std::uint64_t ns(const ServingParts& parts, std::size_t worker);
@@ -34,14 +34,14 @@ class WorkerIdle {
 class Recorder {
  public:
   static constexpr std::size_t kKept = 180;            ///< seconds
-  static constexpr std::size_t kPercentileLooks = 10;  ///< that percentiles are of
+  static constexpr std::size_t kPercentileLooks = 10;  ///< looks that the percentiles cover
 
   struct Percentiles {
     std::uint64_t samples = 0;
     std::uint64_t p50_ns = 0;
     std::uint64_t p99_ns = 0;
   };
-  /// Of one second; counts are by second.
+  /// One second; counts are per second.
   struct Second {
     double unix_s = 0;
     std::array<double, kCommandGroups> commands{};
@@ -54,18 +54,18 @@ class Recorder {
     std::uint64_t used_bytes = 0;
     std::uint64_t items = 0;
     std::uint64_t connections = 0;
-    Percentiles all;  ///< of the last looks
+    Percentiles all;  ///< over the last kPercentileLooks looks
   };
   struct WorkerLoad {
-    double requests = 0;  ///< a second
-    double busy = 0;      ///< part of the time
+    double requests = 0;  ///< per second
+    double busy = 0;      ///< share of the time
   };
 
   void look(const ServingParts& parts);
-  /// Begins anew: nobody has looked for a while.
+  /// Starts anew, after a time without looks.
   void forget() noexcept;
   [[nodiscard]] const std::deque<Second>& seconds() const noexcept { return seconds_; }
-  /// Of the last looks.
+  /// Over the last kPercentileLooks looks.
   [[nodiscard]] const std::array<Percentiles, kCommandGroups>& percentiles() const noexcept {
     return percentiles_;
   }
@@ -74,7 +74,7 @@ class Recorder {
 
  private:
   using Histograms = std::array<LatencyHistogram::Counts, kCommandGroups>;
-  /// Counters as they were.
+  /// The counters at one look.
   struct Look {
     std::uint64_t at_ns = 0;
     std::array<std::uint64_t, kCommandGroups> commands{};

@@ -1,5 +1,5 @@
-// What the pages look at. All of it may be looked at from any thread while the workers run: counters and snapshots that
-// are right for some recent moment.
+// The data that the pages read. Any thread may read it while the workers run: counters and snapshots that are
+// right for some recent moment.
 #pragma once
 
 #include "runtime/scheduler/runtime.hpp"
@@ -17,15 +17,15 @@ struct ServingParts {
   Store& store;
   Network& network;
   const Statistics& statistics;
-  const Durability* durability;  ///< null: nothing is kept on disk
-  const ClusterNode* cluster;    ///< null: there is none
-  const ClusterStore* routed;    ///< the same
+  const Durability* durability;  ///< null: no durability
+  const ClusterNode* cluster;    ///< null: no cluster
+  const ClusterStore* routed;    ///< null: no cluster
 
   [[nodiscard]] std::uint64_t count(counter which) const noexcept { return store.total(which); }
   [[nodiscard]] runtime::Worker& worker(std::size_t i) const noexcept {
     return runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
   }
-  /// By the system's number.
+  /// The worker's NUMA node, by the system's number.
   [[nodiscard]] std::uint32_t node_of(const runtime::Worker& worker) const noexcept {
     const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
     return os_nodes.empty() ? 0 : os_nodes[worker.node().index()];

@@ -22,13 +22,13 @@ using nlohmann::json;
 
 constexpr std::size_t kMostHot = 20;
 constexpr std::size_t kMostSlow = 20;
-constexpr std::size_t kMostTold = 60;  ///< groups of prefixes
+constexpr std::size_t kMostTold = 60;  ///< groups of prefixes that are shown
 
 std::string text_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-/// Small enough to be exact, and short.
+/// Rounds to a tenth, so that the JSON stays short.
 double rounded(double value) {
   return std::round(value * 10) / 10;
 }

@@ -1,4 +1,4 @@
-// /status.json and /prefixes.json: what the page shows, as JSON.
+// /status.json and /prefixes.json: the page's data as JSON.
 #pragma once
 
 #include <string>
@@ -12,17 +12,19 @@
 
 namespace mxkv::server {
 
-/// `parts`: null: nothing serves yet, or any more. `keys`: also keys and clients. Thread-safety: the server's thread.
+/// `parts` null: the server does not serve yet, or any more. `keys`: include keys and clients. Thread-safety:
+/// the server's thread.
 [[nodiscard]] std::string status_json(const Health::State& state, const Recorder& recorder,
                                       const ServingParts* parts, bool keys);
 
-/// The groups that hold most, and one for all others.
+/// The largest groups, and one for all others.
 [[nodiscard]] std::string prefixes_json(const PrefixSizes& sizes);
 
-/// A text in a query of a URL, by percents; and back. What is no such text comes out as it is.
+/// Encodes a text for a URL's query, with percent signs, and decodes it. The decoder turns + into a space and
+/// keeps malformed escapes.
 [[nodiscard]] std::string in_percents(std::string_view text);
 [[nodiscard]] std::string out_of_percents(std::string_view text);
-/// What `name=` says in a query; empty: nothing.
+/// The decoded value of `name=` in a query; empty: it has none.
 [[nodiscard]] std::string query_value(std::string_view query, std::string_view name);
 
 }  // namespace mxkv::server

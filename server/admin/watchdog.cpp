@@ -30,7 +30,7 @@ std::vector<WorkerPulse> pulses(runtime::Runtime& runtime) {
   std::vector<WorkerPulse> found;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     const runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
-    // Rounds first: who parks in between is seen as parked.
+    // Read the rounds first: a worker that parks in between is then seen as parked.
     const runtime::WorkerCounters& counters = worker.counters();
     WorkerPulse pulse{.rounds = counters.rounds.load(std::memory_order_relaxed),
                       .ended = counters.ended.load(std::memory_order_relaxed),

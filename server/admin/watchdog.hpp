@@ -1,9 +1,8 @@
-// Whether the workers really make rounds: what the watchdog's pings promise.
+// Whether the workers make rounds, which is the condition for the watchdog's pings.
 //
-// A worker that is parked has nothing to do and is fine. One that was found running twice, without a round
-// ended in between, hangs in a task. (One that is found running for the first time may just have been woken.)
-// One that put tasks back between two looks, over and over, and ended none, waits for something that never
-// comes.
+// A parked worker has nothing to do and is fine. A worker hangs in a task if it was running at two looks and
+// ended no round in between. (A worker that is running at one look may just have been woken.) A worker whose
+// tasks retry very often between two looks, and none ends, waits for an event that never comes.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +13,15 @@
 
 namespace mxkv::server {
 
-/// What is seen of a worker at one look.
+/// One look at a worker.
 struct WorkerPulse {
   bool parked = false;
   std::uint64_t rounds = 0;
   std::uint64_t ended = 0;    ///< tasks
-  std::uint64_t retries = 0;  ///< times that a task was put back
+  std::uint64_t retries = 0;  ///< how often a task was put back
 };
 
-/// What is wrong with a worker.
+/// How a worker hangs.
 enum class hang : std::uint8_t { in_a_task, only_retries };
 
 struct HangingWorker {
@@ -34,11 +33,11 @@ struct HangingWorker {
 /// Thread-safety: owner only.
 class WorkerRounds {
  public:
-  /// Takes one look. Returns the first worker that made no round since the last look, or did nothing but put
-  /// tasks back, though it was at work then and is now.
+  /// Takes one look. Returns the first worker that was running at the last look and is now, and since then
+  /// ended no round, or only put tasks back.
   [[nodiscard]] std::optional<HangingWorker> hanging(const std::vector<WorkerPulse>& now);
 
-  /// Times that tasks are put back between two looks before that counts: a busy tree does so, too.
+  /// Retries between two looks that count as a hang: a busy tree retries, too, but less often.
   static constexpr std::uint64_t kManyRetries = runtime::RetryWatch::kMany;
 
  private:

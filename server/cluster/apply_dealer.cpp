@@ -18,7 +18,7 @@ bool is_item_key(std::string_view key) noexcept {
 
 }  // namespace
 
-/// False: what a record says cannot be.
+/// False: no owner writes such a record.
 struct ApplyDealer::Visitor {
   ApplyDealer& dealer;
   const char* at;
@@ -76,7 +76,7 @@ const char* ApplyDealer::deal(std::string_view records) {
 }
 
 bool ApplyDealer::deal_key(std::uint64_t order, std::string_view key, const char* at) {
-  // Other bits than those by which a lane tells its keys apart.
+  // Uses other bits of the hash than those by which a lane distinguishes keys.
   const std::size_t hash = std::hash<std::string_view>{}(key) >> 20U;
   dealt_.push_back({order, at, static_cast<std::uint32_t>(hash % lanes_), false});
   return order != 0 && is_item_key(key);

@@ -1,7 +1,8 @@
-// Deals the records of a group to stages and lanes, in the order in which they happened.
+// Deals the records of a group to stages and lanes, in the order in which the changes happened.
 //
-// A group is its workers' records one behind the other, so that those of a key may be in any order. By their orders
-// (index/commit_point.hpp) all of them are in the one in which they happened: of a key, and of a range and its keys.
+// A group holds the workers' records one worker after the other, so the records of one key may stand in any order.
+// The records' orders (index/commit_point.hpp) restore the order of the changes: for each key, and
+// between a range and its keys.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +19,24 @@ namespace mxkv::server {
 
 class Routes;
 
-/// Of one group. Thread-safety: one thread.
+/// Deals one group. Thread-safety: one thread.
 class ApplyDealer {
  public:
-  /// `routes`: what concerns a range is kept within the shard; or null.
+  /// `routes`: limits range operations to the shard; may be null.
   ApplyDealer(std::uint32_t shard, std::size_t lanes, const Routes* routes) noexcept
       : shard_(shard), lanes_(lanes), routes_(routes) {}
 
-  /// Reads a copy of it. What is wrong with it, or null.
+  /// Reads a copy of `records`. Returns the mistake that it finds, or null.
   [[nodiscard]] const char* deal(std::string_view records);
   [[nodiscard]] ApplyStages take() { return std::move(stages_); }
-  /// Delayed flushes, which are left out.
+  /// Delayed flushes, which are skipped.
   [[nodiscard]] std::uint64_t ignored() const noexcept { return ignored_; }
 
  private:
   struct Dealt {
     std::uint64_t order;
     const char* at;        ///< the entry
-    std::uint32_t number;  ///< of the key's lane, or of the range
+    std::uint32_t number;  ///< of the key's lane, or of the range in ranges_
     bool is_range;
   };
   struct Visitor;
@@ -49,7 +50,7 @@ class ApplyDealer {
   const std::size_t lanes_;
   const Routes* const routes_;
   std::shared_ptr<const std::string> bytes_;
-  bool only_puts_ = true;  ///< then the greatest order wins, however they are applied
+  bool only_puts_ = true;  ///< true: the greatest order wins, so the puts may be applied in any order
   std::vector<Dealt> dealt_;
   std::vector<RangeOperation> ranges_;
   ApplyStages stages_;

@@ -14,7 +14,7 @@ using runtime::step;
 
 namespace {
 
-/// The entry at `at`, which was read before.
+/// Reads the entry at `at`, which deal() has checked.
 BodyEntry dealt_entry(const char* at) noexcept {
   const std::size_t record_bytes = load_number<std::uint32_t>(at);
   const std::size_t apart_bytes = load_number<std::uint32_t>(at + sizeof(std::uint32_t));
@@ -28,7 +28,7 @@ BodyEntry dealt_entry(const char* at) noexcept {
 
 step ApplyLane::turn(runtime::MxTask& task, runtime::Worker& worker) {
   MXKV_ASSERT(in_flight_.load(std::memory_order_acquire) == 0, "a lane's tasks end before the next begin");
-  // Once something has failed nothing counts any more, and the lane is not given back.
+  // After a failure nothing counts any more, and the lane stays as it is.
   if (memory_.failed()) {
     return step::done;
   }
@@ -46,7 +46,7 @@ step ApplyLane::turn(runtime::MxTask& task, runtime::Worker& worker) {
     return wait_for_memory(worker);
   }
   short_since_ns_ = 0;
-  // Parked from the first start on: the last one's end may be on another worker, at any time.
+  // Park before the first start: the last task may end at any time, on another worker.
   in_flight_.store(count, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < count; ++i) {
     tasks[i]->start(worker);
@@ -75,7 +75,8 @@ std::uint32_t ApplyLane::gather(Tasks& tasks, runtime::Worker& worker) {
   const std::int64_t wall_ahead_s = worker.runtime().clock().wall_ahead_s();
   ++stamp_;
   std::uint32_t count = 0;
-  // Once the lane's task has been told that there is no more it is over: so that is asked where nothing began.
+  // Do not ask memory for more stages here: when it answers that there are none, the lane's task has to end.
+  // turn() asks once none of its tasks run.
   while (count < kTogether && !parts_.empty()) {
     const BodyEntry entry = dealt_entry(parts_.front()->entries[number_][next_]);
     const std::string_view key = ShardMemory::key_of(entry.record);

@@ -1,8 +1,9 @@
-// A worker's part of what logs say: it works it off in order of the log, some keys together.
+// A worker's share of the logs' records: the worker applies them in the order of the log, several keys at a
+// time.
 //
-// So many tasks on the tree begin together and the next ones when all of them have ended: while one waits for
-// memory's lines the others run. No two of them have the same key, so that each key's records are applied in
-// order. All of it runs behind the worker's other tasks.
+// A batch of up to kTogether tasks starts on the tree, and the next batch starts when all of them have ended:
+// while one task waits for cache lines the others run. No two tasks of a batch have the same key, so each
+// key's records are applied in order. All this has lower priority than the worker's other tasks.
 #pragma once
 
 #include <array>
@@ -30,12 +31,12 @@ class ApplyLane {
 
   // -- under the memory's mutex
 
-  /// Adds a stage that has entries of this lane. True: a task for turn() is to be started.
+  /// Adds a stage that has entries of this lane. Returns true if the caller must start a task for turn().
   [[nodiscard]] bool add(ApplyStage& stage) {
     coming_.push_back(&stage);
     return !std::exchange(runs_, true);
   }
-  /// Gives the stages that came to the lane's task. False: there are none, and it ends.
+  /// Moves the stages that have arrived to the lane's task. False: there are none, and the task ends.
   [[nodiscard]] bool take() {
     parts_.insert(parts_.end(), coming_.begin(), coming_.end());
     coming_.clear();
@@ -57,14 +58,14 @@ class ApplyLane {
   static constexpr std::uint32_t kStamps = 2048;
   using Tasks = std::array<ApplyTask*, kTogether>;
 
-  /// Makes tasks of what comes next, as long as their keys differ. How many.
+  /// Makes tasks of the next entries, as long as their keys differ. Returns the number of tasks.
   [[nodiscard]] std::uint32_t gather(Tasks& tasks, runtime::Worker& worker);
   /// Null: out of memory.
   [[nodiscard]] ApplyTask* make_task(const BodyEntry& entry, std::string_view key, runtime::Worker& worker,
                                      std::int64_t wall_ahead_s);
   [[nodiscard]] bool has_next();
   void advance();
-  /// Whether no task of these has the key, as far as is known; from then on one has.
+  /// Claims the key for the present batch. Returns false if another task of the batch may have that key.
   [[nodiscard]] bool claim(std::string_view key) noexcept;
   runtime::step wait_for_memory(runtime::Worker& worker);
 
@@ -73,18 +74,18 @@ class ApplyLane {
   std::vector<ApplyStage*> coming_;
   bool runs_ = false;
 
-  std::deque<ApplyStage*> parts_;  ///< the first one has entries from next_ on
+  std::deque<ApplyStage*> parts_;  ///< the first stage has entries from next_ on
   std::size_t next_ = 0;
-  std::vector<ApplyStage*> ended_;  ///< whose last entries are under way
+  std::vector<ApplyStage*> ended_;  ///< stages whose last entries are in flight
   runtime::MxTask* task_ = nullptr;
-  std::uint64_t short_since_ns_ = 0;  ///< 0: there was memory so far
+  std::uint64_t short_since_ns_ = 0;  ///< 0: no shortage of memory
   std::uint32_t stamp_ = 0;
-  std::array<std::uint32_t, kStamps> stamps_{};  ///< by hash: when a key of that was claimed last
-  // Hands over what tasks did: release by each of them, acquire by who is the last.
+  std::array<std::uint32_t, kStamps> stamps_{};  ///< by the key's hash: the batch that claimed it last
+  // Hands over the tasks' effects: each task releases, the last one acquires.
   std::atomic<std::uint32_t> in_flight_{0};
 };
 
-/// Works a lane off.
+/// Runs a lane.
 class ApplyLaneTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "apply log";

@@ -15,7 +15,7 @@ using runtime::step;
 
 namespace {
 
-/// Of the wall clock, by the steady time.
+/// Converts a moment of the wall clock to steady time.
 std::uint64_t steady_moment(std::uint64_t moment_us, std::int64_t wall_ahead_s) noexcept {
   constexpr auto kMicroseconds = static_cast<std::int64_t>(kUsPerSecond);
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(moment_us) - wall_ahead_s * kMicroseconds);
@@ -58,7 +58,7 @@ verdict ApplyRangeTask::judge(std::uint64_t /*head*/, std::uint64_t value, Appli
   return item.has_expiry_field() ? verdict::change : verdict::replace;
 }
 
-// Under the latch, as all that say a change.
+// Runs under the latch, as all functions that state a change.
 index::Change ApplyRangeTask::erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/,
                                       runtime::Worker& worker) const noexcept {
   worker.local<WorkerContext>().applies = true;
@@ -122,7 +122,7 @@ step ApplyRangeTask::out_of_memory(runtime::Worker& worker) {
     memory_.lacks_memory(worker);
     return step::done;
   }
-  worker.repin(*this);  // what is freed meanwhile does not wait for this task
+  worker.repin(*this);  // let memory that others free meanwhile be reclaimed
   aim_at_root();
   return step::later;
 }

@@ -1,7 +1,7 @@
-// Does to a range what a log says: removes its items, or lets them live until another second. Nobody is answered and
-// nothing is held: what a log says of the range's keys comes before or behind it (apply_stage.hpp).
+// Executes a log's operation on a range: removes its items, or changes their expiry. It sends no reply and
+// takes no lock: the stages (apply_stage.hpp) keep it apart from the records of the range's keys.
 //
-// It goes leaf by leaf, behind the worker's other tasks, so that no turn of it is long.
+// It goes leaf by leaf, with lower priority than the worker's other tasks, so that each turn is short.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace mxkv::server {
 
 class ShardMemory;
 
-/// A leaf's items say nothing of those of others.
+/// Nothing is collected from the items of a leaf.
 struct AppliedOfLeaf {};
 
 class ApplyRangeTask final
@@ -46,23 +46,23 @@ class ApplyRangeTask final
   runtime::step finished(runtime::Worker& worker);
 
  private:
-  /// Of an item that lives until another second from now on.
+  /// The change for an item that gets a new expiry.
   index::Change touching(ItemNode& leaf, runtime::Worker& worker) const noexcept;
   [[nodiscard]] index::Change change() const noexcept {
-    return index::Change::part(stage_.range->what.order);  // the log's record is the whole
+    return index::Change::part(stage_.range->what.order);  // the log has the whole operation as one record
   }
 
   ShardMemory& memory_;
   ApplyStage& stage_;
-  std::uint64_t moment_us_;           ///< steady
-  std::uint64_t short_since_ns_ = 0;  ///< 0: it has found memory so far
-  std::uint32_t expiry_;              ///< steady
+  std::uint64_t moment_us_;           ///< in steady time
+  std::uint64_t short_since_ns_ = 0;  ///< 0: no shortage of memory
+  std::uint32_t expiry_;              ///< in steady time
   HeldKey key_;
 };
 
 static_assert(sizeof(ApplyRangeTask) <= runtime::kLargestTaskBytes);
 
-/// Begins one on a worker.
+/// Starts an ApplyRangeTask on a worker.
 class BeginApplyRangeTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "apply range begins";

@@ -1,5 +1,6 @@
-// What of a log is applied in one go: records of keys, dealt to lanes; or one operation on a range, which has
-// all that came before it behind it, and all that comes later before it.
+// The part of a log that is applied in one go: either records of keys, dealt to lanes, or one operation on a
+// range. A range operation starts when all earlier stages are complete, and later stages start when it is
+// complete.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +14,21 @@
 
 namespace mxkv::server {
 
-/// An operation on a range, as a log has it; bounds refer to the stage's bytes, or to routes.
+/// An operation on a range, from a log. Its bounds refer to the stage's bytes, or to routes.
 struct ApplyRange {
-  RangeOperation what;  ///< of items with an order up to its own
-  bool drops = false;   ///< all go, whatever their order
+  RangeOperation what;  ///< applies to items with an order up to its own
+  bool drops = false;   ///< removes all items, whatever their order
 };
 
 struct ApplyStage {
-  std::shared_ptr<const std::string> bytes;       ///< that all below refers to
-  std::vector<std::vector<const char*>> entries;  ///< of bodies (record_body.hpp), by lane
-  std::optional<ApplyRange> range;                ///< then there are no entries
+  std::shared_ptr<const std::string> bytes;       ///< the memory that all fields below refer to
+  std::vector<std::vector<const char*>> entries;  ///< pointers to body entries (record_body.hpp), by lane
+  std::optional<ApplyRange> range;                ///< if present, `entries` is empty
   std::uint32_t shard = 0;
-  std::uint32_t left = 0;  ///< lanes that have some of it to do
+  std::uint32_t left = 0;  ///< lanes that have not finished their part
   std::uint64_t greatest_order = 0;
-  std::uint64_t call = 0;         ///< the number of the call that it is the last one of; 0: more follow
-  std::size_t counted_bytes = 0;  ///< of that call
+  std::uint64_t call = 0;         ///< the number of the call whose last stage this is; 0: more stages follow
+  std::size_t counted_bytes = 0;  ///< the size of that call
 };
 
 /// In order.

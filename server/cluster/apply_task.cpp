@@ -87,7 +87,8 @@ step ApplyTask::left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& wor
   return lacks_memory_ ? out_of_memory(worker) : ended(worker);
 }
 
-// Nobody makes room by items that the log has: it waits for what is free soon, and then it is over.
+// Applying a log does not evict, because the log has those items: the task waits for memory that is being
+// freed, and fails after kApplyPatienceNs.
 step ApplyTask::out_of_memory(runtime::Worker& worker) {
   const std::uint64_t now_ns = worker.now_ns();
   if (short_since_ns_ == 0) {

@@ -1,7 +1,7 @@
-// Puts into the tree what a log says of one key: as a client's write would, but with the order that the record has.
+// Applies a log's record of one key to the tree: like a client's write, but with the record's order.
 //
-// It counts only where what is there has no greater order. So a log may be applied again from an earlier
-// position, and what is there already, from a copy that was made meanwhile, stays.
+// The record takes effect only if the tree has no greater order for the key. So a log may be applied again
+// from an earlier position, and newer items, from a copy made meanwhile, stay.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace mxkv::server {
 
 class ApplyLane;
 
-/// How long what finds no memory waits for what was removed before to be freed.
+/// How long a task that finds no memory waits for removed items to be freed.
 inline constexpr std::uint64_t kApplyPatienceNs = 1'000'000'000;
 
 class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
@@ -24,7 +24,8 @@ class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
   static constexpr const char* kName = "apply record";
   static constexpr bool kOwnLoops = false;
 
-  /// `item`: of a put, the task's; `expiry`: of a touch, in steady seconds. What `key` refers to outlives it.
+  /// `item`: the value of a put, which the task owns. `expiry`: the expiry of a touch, in steady seconds. The
+  /// bytes of `key` outlive the task.
   ApplyTask(const runtime::TaskClass* task_class, ItemTree& tree, ApplyLane& lane, record_type what,
             std::uint64_t order, std::string_view key, Item* item, std::uint32_t expiry) noexcept
       : Base(task_class, tree),
@@ -59,9 +60,9 @@ class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
 
   ApplyLane& lane_;
   const char* key_;
-  Item* item_;  ///< that is to be put; of a touch, what it needed to make
+  Item* item_;  ///< the item to put; for a touch, the copy that it had to make
   std::uint64_t order_;
-  std::uint64_t short_since_ns_ = 0;  ///< 0: it has found memory so far
+  std::uint64_t short_since_ns_ = 0;  ///< 0: no shortage of memory
   std::uint32_t expiry_;
   std::uint8_t key_bytes_;
   record_type what_;

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint8_t kFlagsBytes = 4;
 constexpr std::size_t kNumberBytes = 8;
 
-/// A meta reply: its first word, what its flags f and c say, and its data.
+/// A meta reply: its first word, the values of its flags f and c, and its data.
 struct MetaReply {
   std::string_view code;
   std::uint32_t flags = 0;
@@ -63,7 +63,7 @@ MetaReply read_reply(std::string_view text) noexcept {
   return reply;
 }
 
-/// What a line says that is no meta reply.
+/// The status that corresponds to a line that is no meta reply.
 binary_status status_of(std::string_view line) noexcept {
   if (line.starts_with("SERVER_ERROR out of memory")) {
     return binary_status::no_memory;
@@ -154,7 +154,7 @@ void write_binary_answer(ReplyQueue& queue, std::uint32_t ticket, BinaryForm for
       write_number(queue, ticket, form, told);
     }
   } else if (told.code == "HD" && form.code == opcode::touch) {
-    write_value(queue, ticket, form, key, told);  // memcached tells its flags
+    write_value(queue, ticket, form, key, told);  // memcached's reply to a touch has the flags
   } else if (told.code == "HD") {
     write_binary_success(queue, ticket, form, told.unique);
   } else if (told.code == "EN") {

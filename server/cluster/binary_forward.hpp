@@ -1,5 +1,5 @@
-// Requests of the binary protocol for another node: they go there as meta commands, as all that is sent on goes as
-// text, and what is answered becomes a packet again.
+// Forwards requests of the binary protocol. All forwarded requests are text: such a request becomes a meta
+// command, and the owner's reply becomes a packet again.
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@ namespace mxkv::server {
 
 class ItemBuilder;
 
-/// Appends a request for one key that came by the binary protocol. `value`: of one that stores; it is taken, and its
-/// memory given back. Thread-safety: owner worker only.
+/// Appends a binary request for one key as text. `value`: the value of a storing request; the function takes
+/// it and frees its memory. Thread-safety: owner worker only.
 void write_binary_request(std::string& out, const protocol::PointRequest& request, ItemBuilder* value,
                           runtime::Worker& worker);
 
-/// Writes what the owner answers to such a request, by its meta reply; or an error, by a line that says it. The ticket
-/// stays open. `key`: the request's, where its answer tells it. Thread-safety: owner worker only.
+/// Writes the packet for the owner's meta reply `reply`, or an error packet if `reply` is an error line. The
+/// ticket stays open. `key`: the request's key, for replies that contain it. Thread-safety: owner worker
+/// only.
 void write_binary_answer(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
                          std::string_view key, std::string_view reply);
 

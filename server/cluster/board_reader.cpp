@@ -8,7 +8,7 @@ void BoardReader::put_up(std::uint64_t position, std::string_view key,
                          std::optional<std::string_view> value) {
   read_ = position + 1;
   if (const std::string_view node = node_of_key(key); !node.empty()) {
-    // What was said before this one looked is no sign of life.
+    // A word that was on the board before this reader began is no sign of life.
     if (value && caught_up_) {
       presences_.push_back({.node = std::string{node}, .text = std::string{*value}, .position = position});
     }
@@ -29,7 +29,7 @@ void BoardReader::put_up(std::uint64_t position, std::string_view key,
   }
 }
 
-// What is newest stays: whoever begins anew finds only what was put up last.
+// The newest entry has to be the last one on the board, because a node that starts finds only the last one.
 void BoardReader::take_snapshot(std::uint32_t shard, std::string_view key,
                                 std::optional<std::string_view> value) {
   const std::optional<SnapshotEntry> entry = value ? parse_snapshot_entry(*value) : std::nullopt;

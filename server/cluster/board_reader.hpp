@@ -1,4 +1,4 @@
-// What a node knows of the board: the map in force, who is there, and where snapshots are.
+// A node's knowledge of the board: the map in force, which nodes are alive, and where snapshots are.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,33 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: that of the board that it reads.
+/// Thread-safety: as the board that it reads.
 class BoardReader final : public BoardSink {
  public:
   void put_up(std::uint64_t position, std::string_view key, std::optional<std::string_view> value) override;
   void caught_up() override { caught_up_ = true; }
 
   [[nodiscard]] bool is_caught_up() const noexcept { return caught_up_; }
-  /// Null: there is none yet.
+  /// Null: no map yet.
   [[nodiscard]] const ClusterMap* map() const noexcept { return maps_.current(); }
-  /// Of what was put up last that is nothing for a board, or no map to follow; empty: nothing was.
+  /// Describes the last value that is invalid, or is no map to follow; empty: none so far.
   [[nodiscard]] const std::string& complaint() const noexcept { return complaint_; }
-  /// How much of that there was.
+  /// The number of such values.
   [[nodiscard]] std::uint64_t left_out() const noexcept { return left_out_; }
   void leave_out(std::string why);
   [[nodiscard]] std::optional<SnapshotEntry> snapshot(std::uint32_t shard) const;
-  /// Shards of which something older was put up since the last call than what is known, or nothing: it may be trimmed.
+  /// Shards whose board entry was replaced, since the last call, by an older or invalid one: the caller puts
+  /// up snapshot() again.
   [[nodiscard]] std::vector<std::uint32_t> take_outdated() { return std::exchange(outdated_, {}); }
-  /// What a node said, and where that stands.
+  /// A node's word, and its position on the board.
   struct Said {
     std::string node;
     std::string text;
     std::uint64_t position = 0;
   };
-  /// Since the last call.
+  /// The words since the last call.
   [[nodiscard]] std::vector<Said> take_presences() { return std::exchange(presences_, {}); }
-  /// All before this position was read.
+  /// All values before this position have been read.
   [[nodiscard]] std::uint64_t read() const noexcept { return read_; }
 
  private:

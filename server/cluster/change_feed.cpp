@@ -37,7 +37,8 @@ void add_bounds(FeedJson& json, const RecordBounds& bounds) {
 
 }  // namespace
 
-// Only who owns a term writes in it, but for claims. What was seen first may be of an owner that was ousted before.
+// Apart from claims and snapshots, only a term's owner writes in it. The first messages seen may be from an
+// owner that had been ousted before.
 bool ChangeFeed::proves_another_term(const Message& message) const noexcept {
   return message.kind != message_kind::open && message.kind != message_kind::snapshot &&
          (message.term > state_.term() || (message.term == state_.term() && message.node != state_.owner()));
@@ -53,7 +54,7 @@ void ChangeFeed::message(LogPosition position, std::string_view bytes) {
   const Message& message = parsed.message;
   if (proves_another_term(message)) {
     if (message.part != 0) {
-      return;  // of a group whose begin was before
+      return;  // part of a group whose beginning was not seen
     }
     parts_.clear();
     state_ = ShardState::restored(message.term, message.node, message.sequence, 0, 0, 0);
@@ -78,7 +79,8 @@ void ChangeFeed::message(LogPosition position, std::string_view bytes) {
 }
 
 void ChangeFeed::hand_out(LogPosition position, std::uint64_t term, std::string_view body) {
-  // Within an epoch workers stand one behind the other; what happened to a key is told in its order.
+  // An epoch's records stand worker by worker. They are handed out in the order in which the changes
+  // happened.
   std::vector<BodyEntry> entries;
   RecordBodyReader reader{body};
   while (const std::optional<BodyEntry> entry = reader.next()) {
@@ -128,7 +130,7 @@ std::string change_json(const FedChange& change) {
       },
       change.entry.record);
   const std::string text = json.dump();
-  return runtime::is_readable(text) ? text : json.dump(-1, ' ', true);  // no terminal obeys a key
+  return runtime::is_readable(text) ? text : json.dump(-1, ' ', true);  // keys cannot control a terminal
 }
 
 }  // namespace mxkv::server

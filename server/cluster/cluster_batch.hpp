@@ -1,5 +1,5 @@
-// mb on a node of a cluster: a batch of keys of one shard, which is here, or another node's. Which of the two is known
-// with its first line; a later one of another shard fails it, wherever that shard is.
+// mb on a node of a cluster: a batch of keys of one shard, which this node or another one has. The first line
+// decides which of the two. A later line of another shard fails the batch, wherever that shard is.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace mxkv::server {
 /// Thread-safety: owner worker only.
 class ClusterBatch final : public ReceivedBatch {
  public:
-  /// `own`: the store's, of as many lines. All outlive this.
+  /// `own`: the store's batch, for the same number of lines. All arguments outlive this.
   ClusterBatch(const Routes& routes, const runtime::Clock& clock, std::unique_ptr<ReceivedBatch> own,
                std::uint32_t lines);
 
@@ -29,27 +29,27 @@ class ClusterBatch final : public ReceivedBatch {
   void abandon(runtime::Worker& worker) noexcept override;
   void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) override;
 
-  // --- Once it is whole, and has not failed ---
+  // --- Once the batch is whole, and has not failed ---
 
-  /// Its keys are another node's: take_text() is to be sent there.
+  /// Another node has the keys: the caller sends take_text() there.
   [[nodiscard]] bool is_elsewhere() const noexcept { return elsewhere_; }
-  /// As it came, with its first line. The values' memory is given back.
+  /// The batch as it arrived, with its first line. Frees the values' memory.
   [[nodiscard]] std::string take_text(runtime::Worker& worker);
   /// The shard of its keys.
   [[nodiscard]] std::uint32_t shard() const noexcept { return *shard_; }
-  /// Its keys were here when its lines came, and are another node's now.
+  /// The shard was here when the lines arrived, and is now at another node.
   void leave(runtime::Worker& worker);
-  /// Of keys that are here: the store's.
+  /// The store's batch, if the keys are here.
   [[nodiscard]] std::unique_ptr<ReceivedBatch> take_own() noexcept { return std::move(own_); }
 
  private:
-  /// A value for another node. It counts as the store's memory until it is sent.
+  /// A value to forward. It counts as the store's memory until it is sent.
   struct Value {
-    std::size_t behind;  ///< so many bytes of text_
+    std::size_t behind;  ///< its position in text_
     Item* item;
   };
 
-  /// `item`: of what the line brings, or null.
+  /// `item`: the line's value, or null.
   void add_text(const protocol::PointRequest& request, Item* item);
 
   const Routes& routes_;
@@ -58,10 +58,10 @@ class ClusterBatch final : public ReceivedBatch {
   std::uint32_t lines_;
   std::uint32_t come_ = 0;
   bool elsewhere_ = false;
-  std::optional<std::uint32_t> shard_;  ///< none: no line has come
-  std::string text_;                    ///< the lines alone
+  std::optional<std::uint32_t> shard_;  ///< empty: no line has arrived
+  std::string text_;                    ///< the lines without their values
   std::vector<Value> values_;
-  std::string failure_;  ///< where the store's does not have it
+  std::string failure_;  ///< a failure that the store's batch does not know
 };
 
 }  // namespace mxkv::server

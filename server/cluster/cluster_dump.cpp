@@ -1,6 +1,7 @@
-// ClusterStore's function: dumps of all keys (lru_crawler metadump and mgdump, stats cachedump), which go over all shards.
-// A page is one of mr, by the owner of the shard that the dump has come to, and its lines are written in the dump's form.
-// So each key has one line, whichever node is asked, and no replica's copy counts.
+// ClusterStore's function: dumps of all keys (lru_crawler metadump and mgdump, stats cachedump) of all
+// shards. A page is an mr request to the owner of the shard that the dump has reached. Its lines are written
+// in the dump's form. So each key has one line, whichever node the client asks, and replicas' copies do not
+// count.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -18,20 +19,21 @@ namespace mxkv::server {
 
 namespace {
 
-/// A line has some 100 bytes; a page of a dump is to have about DumpProgress::kPageBytes.
+/// A line has about 100 bytes, and a page of a dump should have about DumpProgress::kPageBytes.
 constexpr std::string_view kPageFlags = " b k s f t c l h A500\r\n";
 
-/// One page that runs. The session keeps `progress` until that is told of its end.
+/// One running page. The session keeps `progress` until replies.finished() ends the page.
 struct DumpPage {
   ConnectionTable& replies;
   const Routes& routes;
   DumpProgress& progress;
   ReplyAddress address;
   std::uint32_t shard = 0;
-  std::uint64_t now_s = 0;  ///< by the wall clock
+  std::uint64_t now_s = 0;  ///< wall clock
 };
 
-/// Of a line of mr: HD k<key> [b] s<bytes> f<flags> t<seconds> c<unique> l<seconds> h<0|1>. `key` gets the key's bytes.
+/// Parses a line of mr: HD k<key> [b] s<bytes> f<flags> t<seconds> c<unique> l<seconds> h<0|1>. `key` gets
+/// the key's bytes.
 DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key) {
   DumpedItem item;
   each_word(line, [&](std::string_view word) {
@@ -70,13 +72,13 @@ DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key)
     }
   });
   item.key = key;
-  // Of its block, as if its value lay there.
+  // The size of the item's block, as if its value were inline.
   const std::size_t optional = (item.flags == 0 ? sizeof item.flags : 0U) + (item.expires == 0 ? 4U : 0U);
   item.memory_bytes = Item::kMostBeforeKey - optional + key.size() + item.value_bytes;
   return item;
 }
 
-/// Writes a page's lines. False: the client is gone, or has as many as it asked for.
+/// Writes a page's lines. False: the client is gone, or has as many lines as it asked for.
 bool write_lines(const DumpPage& page, ReplyQueue& queue, std::string_view reply) {
   std::string key;
   while (reply.starts_with("HD ") && !page.progress.full()) {
@@ -93,7 +95,7 @@ bool write_lines(const DumpPage& page, ReplyQueue& queue, std::string_view reply
   return !page.progress.full();
 }
 
-/// The last line of a page is EN A<items> [G<cursor>]; whatever else comes there is an error.
+/// The last line of a page is EN A<items> [G<cursor>]; anything else there is an error.
 void end_page(const DumpPage& page, std::string_view reply) {
   ReplyQueue* const queue = page.replies.find(page.address);
   bool ended = queue == nullptr;

@@ -1,5 +1,5 @@
-// ClusterStore's function: flush_all, which is a delete of all keys of each shard, by whoever owns it. Not one moment:
-// what is stored meanwhile may stay, or go.
+// ClusterStore's function: flush_all. It deletes all keys of each shard, at the shard's owner. The deletes
+// are not one moment: an item that a client stores meanwhile may stay or be deleted.
 #include <array>
 #include <memory>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kNoDelay = "SERVER_ERROR flush_all with a delay is not possible in a cluster\r\n";
 
-/// One that runs: ends when the last shard is through.
+/// A running flush: it ends when the last shard is done.
 struct Flush {
   RequestForwarder& forwarder;
   ConnectionTable& replies;
@@ -40,7 +40,7 @@ void answer(ConnectionTable& replies, const ReplyAddress& address, protocol::Bin
   replies.finished(address);
 }
 
-/// Deletes a page of a shard, and then the next.
+/// Deletes one page of a shard, and then the next page.
 void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const std::string& range,
                  std::string_view cursor) {
   std::unique_ptr<ForwardedRequest> sent = flush->forwarder.take();
@@ -48,7 +48,7 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
   sent->text += cursor;
   sent->text += protocol::kCrLf;
   sent->shard = shard;
-  sent->shape = reply_shape::until_noop;  // what deletes may be sent twice
+  sent->shape = reply_shape::until_noop;  // a delete may be sent twice
   sent->then = [flush, shard, range](std::string_view reply) {
     if (reply.starts_with("HD")) {
       if (const std::size_t cursor_at = reply.find(" G"); cursor_at != std::string_view::npos) {

@@ -20,12 +20,12 @@ std::string to_base64(std::string_view bytes) {
   return text;
 }
 
-/// Thrown and caught in this file: what is wrong, and where.
+/// Thrown and caught in this file: a mistake, with its place.
 struct Mistake {
   std::string text;
 };
 
-/// A value of a document, with its place for errors.
+/// A value of a document, with its place for error messages.
 class Place {
  public:
   Place(const json& value, std::string name) : value_(value), name_(std::move(name)) {}
@@ -94,7 +94,7 @@ ClusterMap read_map(const Place& root) {
   map.version = root.member("version").number<std::uint64_t>();
   map.cluster = root.member("cluster").number<std::uint64_t>();
   map.replicas = root.member("replicas").number<std::uint32_t>();
-  if (root.has("lease_ms")) {  // an older server's map has none
+  if (root.has("lease_ms")) {  // an older server's map has no lease
     map.lease_ms = root.member("lease_ms").number<std::uint32_t>();
   }
   root.member("nodes").items([&map](const Place& node) {

@@ -13,7 +13,8 @@ namespace mxkv::server {
 
 /// On one line.
 [[nodiscard]] std::string to_json(const ClusterMap& map);
-/// Errors say where: "shards[3].from: is not base64", and what mistake_of() finds. Members that are not known are skipped.
+/// Errors name the place: "shards[3].from: is not base64", or a mistake that mistake_of() finds. Unknown
+/// members are skipped.
 [[nodiscard]] runtime::Result<ClusterMap> map_of_json(std::string_view text);
 
 }  // namespace mxkv::server

@@ -17,7 +17,7 @@ using runtime::Result;
 using MapNode = ClusterMap::Node;
 using MapShard = ClusterMap::Shard;
 
-constexpr std::uint64_t kMostExact = (std::uint64_t{1} << 53U) - 1;  // as JSON's readers take numbers
+constexpr std::uint64_t kMostExact = (std::uint64_t{1} << 53U) - 1;  // greatest for all JSON readers
 constexpr std::size_t kMostSplitBytes = 250;
 constexpr std::uint64_t kLeaseUnitNs = 1'000'000;
 
@@ -101,7 +101,7 @@ std::string mistake_of_shards(const ClusterMap& map) {
   return {};
 }
 
-/// How many shards each node owns by the map's wish, and how many it keeps.
+/// How many shards each node is to own by the map, and how many it keeps.
 class Loads {
  public:
   explicit Loads(const ClusterMap& map) {
@@ -118,7 +118,8 @@ class Loads {
   void own(const std::string& name) { ++loads_[name].owned; }
   void keep(const std::string& name) { ++loads_[name].kept; }
 
-  /// Of `names` the one that owns fewest, of these the one that keeps fewest; empty: there are none.
+  /// The node of `names` that owns fewest shards; among equals, the one that keeps fewest. Empty if `names`
+  /// is.
   [[nodiscard]] std::string idlest_owner(const std::vector<std::string>& names) const {
     return least(names, [this](const std::string& name) {
       const Load& load = loads_.at(name);
@@ -217,7 +218,8 @@ Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas, std:
                    .partition = static_cast<std::int32_t>(i),
                    .replicas = {map.nodes[i % count].name},
                    .prefers = map.nodes[i % count].name};
-    // Those that one node owns have their other replicas on different nodes, so that these share what it leaves.
+    // The shards of one owner have their other replicas on different nodes. If that owner ends, these share
+    // its load.
     for (std::size_t j = 1; j < replicas; ++j) {
       shard.replicas.push_back(map.nodes[(i + 1 + (i / count + j - 1) % (count - 1)) % count].name);
     }
@@ -277,7 +279,7 @@ Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string
     return Error{"shard " + std::to_string(shard) + " is to be owned by node " + std::string{node} +
                  " already"};
   }
-  // The one that goes, if one has to, stands last.
+  // A replica that has to go stands last.
   if (!keeps(one, node)) {
     std::erase(one.replicas, one.prefers);
     one.replicas.push_back(one.prefers);
@@ -351,7 +353,7 @@ Result<ClusterMap> settled(const ClusterMap& map) {
     while (shard.replicas.size() > map.replicas) {
       auto last = shard.replicas.end() - 1;
       if (*last == shard.prefers) {
-        --last;  // with one to go at least, there is one before
+        --last;  // at least one replica goes, so there is one before the last
       }
       shard.replicas.erase(last);
     }

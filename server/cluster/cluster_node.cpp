@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kTickNs = 50 * kNsPerMs;
 constexpr std::uint64_t kPresenceNs = 1000 * kNsPerMs;
-constexpr std::uint64_t kMostApplying = std::uint64_t{128} << 20U;  ///< bytes; above it no log is read
+constexpr std::uint64_t kMostApplying = std::uint64_t{128} << 20U;  ///< bytes; above this no log is read
 
 std::uint64_t number_of_process() {
   std::random_device random;
@@ -114,7 +114,7 @@ void ClusterNode::start(std::function<void(std::size_t)> wake) {
   thread_ = std::thread([this] { run(); });
 }
 
-// One wake-up for all news until they are looked at.
+// One wake-up serves all news until the thread looks at them.
 void ClusterNode::ring() noexcept {
   if (!news_.exchange(true, std::memory_order_acq_rel)) {
     engine_.wake();
@@ -126,7 +126,8 @@ void ClusterNode::run() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
     const int wait_ms = now_ns >= tick_ns_ ? 0 : static_cast<int>((tick_ns_ - now_ns) / kNsPerMs + 1);
-    // Answers come all the same: what is owned here waits for them, its leases too.
+    // Answers to appends still arrive when reads are held: the shards owned here wait for them, and so do
+    // their leases.
     reads_ = !memory_.is_behind(kMostApplying);
     engine_.hold_reads(!reads_);
     engine_.poll(wait_ms);
@@ -147,7 +148,7 @@ void ClusterNode::turn() {
     }
   }
   std::erase_if(strayed_drops_, [this](std::uint64_t drop) {
-    const bool done = memory_.finished() >= drop || memory_.failed();  // then it is never read any more
+    const bool done = memory_.finished() >= drop || memory_.failed();  // failed memory is never read again
     if (done) {
       pipeline_.found_clean();
     }
@@ -174,12 +175,14 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   follow_map(now_ns);
   leave_surplus(now_ns);
   drop_surplus();
-  // While nobody is heard, not even this node itself, it is the board that is away.
+  // Measure the neighbours' silence against the last word on the board, not against now: if no word arrives,
+  // not even this node's own, the board is unreachable and the neighbours may be alive.
   route_others(board_ns_);
   take_snapshots(now_ns);
   note_settled(now_ns);
   hold_expired(now_ns);
-  // What it serves others are to know at once: who served it before may be gone, and cannot say who has it.
+  // Announce newly served shards at once: their former owner may be gone, and then it cannot say where they
+  // are.
   if (std::vector<std::uint32_t> served = served_now(); now_ns >= presence_ns_ || served != told_served_) {
     presence_ns_ = now_ns + kPresenceNs;
     told_served_ = std::move(served);
@@ -191,7 +194,8 @@ void ClusterNode::tick(std::uint64_t now_ns) {
 }
 
 void ClusterNode::read_news(std::uint64_t now_ns) {
-  // An answer of the board that was late in coming: the last one told is what a new node begins with.
+  // A late answer of the board can leave an older entry there. Put up the newest one again, because a new
+  // node begins with the last entry.
   for (const std::uint32_t shard : reader_.take_outdated()) {
     if (const std::optional<SnapshotEntry> entry = reader_.snapshot(shard);
         entry && hosted_.contains(shard)) {

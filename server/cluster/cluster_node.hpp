@@ -1,7 +1,9 @@
-// A node of a cluster: the thread that talks to the logs and the board, and the shards that the map gives to this node.
+// A node of a cluster: the thread that talks to the logs and the board, and the shards that the map gives to
+// this node.
 //
-// Its life: read_board() before anything else starts, which tells the map; the constructor; start() when the workers
-// are about to; hand_over() before the sockets are closed; finish() when no worker runs any more.
+// Its life: read_board() reads the map before anything else starts. Then come the constructor, start() just
+// before the workers start, hand_over() before the sockets are closed, and finish() when no worker runs any
+// more.
 #pragma once
 
 #include <atomic>
@@ -35,21 +37,21 @@
 namespace mxkv::server {
 
 struct NodeOptions {
-  std::string cluster;  ///< its name
-  std::string name;     ///< of this node
-  std::string address;  ///< that clients are told
-  std::string peer;     ///< that other nodes use
-  std::string version;  ///< of the program
-  std::uint64_t fresh_ns =
-      0;  ///< between two times that followers find out how fresh they are; 0: they do not
-  std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< of a shard's log, at least, between two
-  std::uint64_t deadline_ns = 10'000'000'000;  ///< a reply that waits for the logs so long is given up
-  /// What about the topics would lose acknowledged writes, as found last; null: nobody looks.
+  std::string cluster;         ///< the cluster's name
+  std::string name;            ///< this node's name
+  std::string address;         ///< for clients
+  std::string peer;            ///< for other nodes
+  std::string version;         ///< the program's version
+  std::uint64_t fresh_ns = 0;  ///< between two checks of a follower's freshness; 0: no checks
+  std::uint64_t snapshot_bytes = std::uint64_t{64} << 20U;  ///< least log growth between snapshots
+  std::uint64_t deadline_ns = 10'000'000'000;  ///< a reply that waits for the logs this long is given up
+  /// Problems of the topics' settings that would lose acknowledged writes, as of the last check; null: no
+  /// checks.
   std::shared_ptr<const std::atomic<std::uint64_t>> topic_dangers{};
-  std::uint64_t most_waiting = std::uint64_t{256} << 20U;  ///< bytes; above it connections are not read
+  std::uint64_t most_waiting = std::uint64_t{256} << 20U;  ///< bytes; above this connections are not read
 };
 
-/// Where its lines go. Thread-safety: any thread.
+/// The destinations of its log lines. Thread-safety: any thread.
 struct NodeLines {
   std::function<void(const std::string& line)> info;
   std::function<void(const std::string& line)> warn;
@@ -66,15 +68,17 @@ struct NodeLines {
   return cluster + ".snapshots";
 }
 
-/// Reads the board until it has been seen whole. Nothing: there is no map within `patience_ms`; `why` says which of
-/// brokers, topic or map is missing. Thread-safety: the thread that is going to be the cluster's, or no other yet.
+/// Reads the whole board. Returns nothing if there is no map within `patience_ms`; then `why` says whether
+/// brokers, topic or map are missing. Thread-safety: the thread that becomes the cluster's, or any one before
+/// that exists.
 [[nodiscard]] std::optional<ClusterMap> read_board(Board& board, BoardReader& reader, int patience_ms,
                                                    std::string& why);
 
 /// Thread-safety: given per function.
 class ClusterNode {
  public:
-  /// `board` and `engine` are its thread's from start() on. All arguments outlive it. Listens to the store.
+  /// From start() on only its thread uses `board` and `engine`. All arguments outlive it. Listens to the
+  /// store.
   ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine, Board& board, BoardReader& reader,
               runtime::Runtime& runtime, Store& store, Routes& routes, NodeLines lines);
   ~ClusterNode();
@@ -82,21 +86,21 @@ class ClusterNode {
   ClusterNode& operator=(const ClusterNode&) = delete;
 
   [[nodiscard]] DiskGate& gate() noexcept { return gate_; }
-  /// `wake` ends a worker's sleep. Start-up only.
+  /// `wake` wakes a sleeping worker. Start-up only.
   void start(std::function<void(std::size_t)> wake);
-  /// Leaves what it owns to others that are there, and waits until they have it, or for `patience_ms`; a warning tells
-  /// what was not left, and why. Any thread.
+  /// Leaves the shards it owns to other live nodes, and waits until they have them, at most `patience_ms`. A
+  /// warning lists the shards that stay here, and why. Any thread.
   void hand_over(int patience_ms);
-  /// No worker runs any more; ends the thread.
+  /// Ends the thread. No worker may run any more.
   void finish();
-  /// As of some recent moment. Any thread.
+  /// The state at some recent moment. Any thread.
   [[nodiscard]] NodeStatus status() const;
 
  private:
-  /// Messages that a replica may be behind where it counts as one that has the data.
+  /// A replica that lags by no more messages counts as having the data.
   static constexpr std::uint64_t kNearMessages = 1000;
 
-  /// Another node, as it said.
+  /// Another node, by its last word.
   struct Neighbour {
     Presence presence;
     std::uint64_t heard_ns = 0;
@@ -118,7 +122,7 @@ class ClusterNode {
   void drop_surplus();
   void route_others(std::uint64_t now_ns);
   [[nodiscard]] const Neighbour* alive(const std::string& name, std::uint64_t now_ns) const;
-  /// Why the node may not be left a shard of this one; empty: it may.
+  /// Why this shard may not be left to the node; empty: it may.
   [[nodiscard]] std::string obstacle(const std::string& name, const HostedShard& shard,
                                      std::uint64_t now_ns) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
@@ -149,44 +153,44 @@ class ClusterNode {
   EndingScans ending_;
   ShardSurroundings around_;
   std::map<std::uint32_t, std::unique_ptr<HostedShard>> hosted_;
-  /// Of a shard, to whom the map prefers.
+  /// The moves of a shard to the node that the map prefers.
   struct Moves {
-    unsigned tries = 0;  ///< lately
+    unsigned tries = 0;  ///< recent attempts
     std::uint64_t last_ns = 0;
   };
 
   std::map<std::uint32_t, Moves> moves_;
   std::vector<std::uint32_t> strayed_;
-  std::map<std::uint32_t, std::uint64_t> surplus_;  ///< not held any more: dropped once this epoch has passed
-  std::vector<std::uint64_t> strayed_drops_;        ///< of shards that are not held any more
-  std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: it was as far as its owner was then
-  std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers of their logs may still come
+  std::map<std::uint32_t, std::uint64_t> surplus_;       ///< not held; dropped after this epoch
+  std::vector<std::uint64_t> strayed_drops_;             ///< drops of stray records, if not held
+  std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: all known up to then
+  std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers from their logs may come
   std::map<std::string, Neighbour> neighbours_;
   WordsRead words_;
   std::uint64_t settled_ns_ =
       0;  ///< all changes of this node from before then are acknowledged; 0: nothing is known
-  std::uint64_t settling_ns_ = 0;  ///< it will be that once this epoch is durable
+  std::uint64_t settling_ns_ = 0;  ///< the next settled_ns_, once settling_epoch_ is durable
   std::uint64_t settling_epoch_ = 0;
-  std::uint64_t told_twin_ = 0;      ///< the process that says it is this node, and was told of last
-  std::uint64_t told_left_out_ = 0;  ///< of what the reader has left out
-  std::uint64_t board_ns_ = 0;       ///< when anybody was heard last, this node too
+  std::uint64_t told_twin_ = 0;      ///< the process that last claimed this node's name, as logged
+  std::uint64_t told_left_out_ = 0;  ///< the reader's count of left-out values, as logged last
+  std::uint64_t board_ns_ = 0;       ///< when the last word of any node arrived, this node included
   std::uint64_t tick_ns_ = 0;
-  bool reads_ = true;  ///< the logs; else memory is to come after first
+  bool reads_ = true;  ///< whether the logs are read; false: memory has to catch up first
   std::uint64_t presence_ns_ = 0;
-  std::vector<std::uint32_t> told_served_;  ///< shards that others were told it serves
+  std::vector<std::uint32_t> told_served_;  ///< the served shards as announced last
   std::uint64_t started_ns_ = 0;
-  std::size_t lapsed_ = 0;  ///< shards that are open and not served; this and the next: as was told last
+  std::size_t lapsed_ = 0;  ///< open shards whose lease has lapsed; this and the next: as logged last
   bool board_silent_ = false;
   bool memory_failed_ = false;
   bool complete_ = false;
   std::size_t incomplete_ = 0;
   std::string not_left_;
-  std::uint64_t ends_ns_ = 0;              ///< since when; 0: it goes on
-  std::atomic<bool> handing_over_{false};  // relaxed: seen at the next tick
+  std::uint64_t ends_ns_ = 0;              ///< when the hand-over began; 0: it has not
+  std::atomic<bool> handing_over_{false};  // relaxed: the next tick sees it
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> open_shards_{0};
   std::thread thread_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   NodeStatus shown_;
 };
 

@@ -1,4 +1,4 @@
-// ClusterNode's functions: what the map and the neighbours bring about.
+// ClusterNode's functions: how it follows the map and its neighbours.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,12 +9,12 @@ namespace mxkv::server {
 namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
-constexpr std::uint64_t kSilentNs = 4 * kNsPerSecond;   ///< who says nothing for so long is not there
-constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< that a shard stays where it is, if nothing ends
+constexpr std::uint64_t kSilentNs = 4 * kNsPerSecond;   ///< a node that is silent for this long is gone
+constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< a shard stays put this long
 constexpr std::uint64_t kNoticeNs =
-    kNsPerSecond / 10 * 3;                  ///< between the news that this node ends and its doing so
-constexpr unsigned kMostRestDoublings = 6;  ///< of that
-constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< a move to the node that the map prefers
+    kNsPerSecond / 10 * 3;                  ///< between the announcement that this node ends and its end
+constexpr unsigned kMostRestDoublings = 6;  ///< of kAtLeastNs
+constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< older attempts are forgotten
 
 }  // namespace
 
@@ -40,7 +40,8 @@ void ClusterNode::take_map(const ClusterMap& map) {
   }
 }
 
-// What it is to hold. One that it is not to hold any more stays until somebody else owns it.
+// Hosts the shards that the map gives to this node. A shard that it takes away stays until another node owns
+// it.
 void ClusterNode::host_shards() {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
@@ -86,12 +87,13 @@ std::string ClusterNode::obstacle(const std::string& name, const HostedShard& sh
              : name + " is " + std::to_string(own - theirs->position) + " messages behind";
 }
 
-// What it owns and somebody else is to own goes there, once that one is there and has nearly all of it.
+// Leaves an owned shard to the node that is to own it, once that node is alive and has nearly all of the
+// shard.
 void ClusterNode::follow_map(std::uint64_t now_ns) {
   const bool ends = handing_over_.load(std::memory_order_relaxed);
   if (ends && ends_ns_ == 0) {
     ends_ns_ = now_ns;
-    presence_ns_ = 0;  // others are not to give it anything back
+    presence_ns_ = 0;  // so that other nodes give nothing back to it
   }
   std::uint32_t open = 0;
   not_left_.clear();
@@ -103,7 +105,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
     }
     open += static_cast<std::uint32_t>(hosted->second->open() ||
                                        hosted->second->engine().now() == Shard::role::leaves);
-    // A node that lives and cannot claim is asked less and less often.
+    // A node that lives and cannot claim gets the shard less and less often.
     Moves& moves = moves_[id];
     const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostRestDoublings);
     if (!hosted->second->may_leave() ||
@@ -136,7 +138,8 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
   open_shards_.store(open, std::memory_order_relaxed);
 }
 
-// Each worker has ended a round since the epoch was closed. So a change by a clock from before that is in it, or earlier.
+// A durable epoch implies that each worker has ended a round since the epoch was closed. So each change whose
+// clock reading is older than the close is in that epoch or an earlier one.
 void ClusterNode::note_settled(std::uint64_t now_ns) {
   if (settling_epoch_ != 0 && pipeline_.epochs().durable() < settling_epoch_) {
     return;
@@ -146,8 +149,8 @@ void ClusterNode::note_settled(std::uint64_t now_ns) {
   settling_epoch_ = pipeline_.end_epoch();
 }
 
-// What is dead by its expiry may have been touched since, by a record that is not read yet: it stays until this node is
-// known to be as far as the shard's owner was then (words_read.hpp).
+// An item that seems expired may have been touched since, by a record that is not read yet. It stays until
+// this node is known to have read as much as the shard's owner had then (words_read.hpp).
 void ClusterNode::hold_expired(std::uint64_t now_ns) {
   const bool applied = memory_.waiting_bytes() == 0;
   std::uint64_t known_ns = now_ns;
@@ -174,7 +177,7 @@ void ClusterNode::hold_expired(std::uint64_t now_ns) {
                                          : runtime_.clock().steady_us(known_ns));
 }
 
-// What the map gives to others is left, and then forgotten.
+// Retires the shards that the map gives to other nodes, once another node serves them.
 void ClusterNode::leave_surplus(std::uint64_t now_ns) {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
@@ -200,7 +203,8 @@ void ClusterNode::leave_surplus(std::uint64_t now_ns) {
   }
 }
 
-// A worker may be reading it for who takes stale answers, in a round that began before it was left.
+// Waits for the epoch: a worker may still be reading the shard for a client that takes stale answers, in a
+// round that began before.
 void ClusterNode::drop_surplus() {
   const std::size_t dropped = std::erase_if(surplus_, [this](const auto& entry) {
     const auto& [id, epoch] = entry;
@@ -215,15 +219,16 @@ void ClusterNode::drop_surplus() {
   }
 }
 
-// Of those that are not held here: who says that it has them, else anybody who may know.
+// Routes the shards that are not held here: to the node that says that it serves the shard, else to any live
+// replica, which may know the owner.
 void ClusterNode::route_others(std::uint64_t now_ns) {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
     if (hosted_.contains(id)) {
       continue;
     }
-    // A hint is newer than what nodes say of themselves once a second: it stands while its node is there, and nobody
-    // else says that it serves the shard.
+    // A hint is newer than the nodes' words, which come once a second. It stands while its node is alive and
+    // no other node says that it serves the shard.
     const Route before = routes_.route(id);
     const std::string kept =
         before.where == Route::to::peer ? routes_.peer_address(before.peer) : std::string{};
@@ -260,7 +265,7 @@ std::string ClusterNode::address_of(std::uint64_t process) const {
   return {};
 }
 
-// One of the followers that are there, else the owner.
+// A shard's snapshot is taken by one of its live followers, else by its owner.
 void ClusterNode::take_snapshots(std::uint64_t now_ns) {
   for (auto& [id, shard] : hosted_) {
     const std::vector<std::string>& replicas = map_.shards[id].replicas;

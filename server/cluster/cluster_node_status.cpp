@@ -1,4 +1,4 @@
-// ClusterNode's functions: what it tells the others, and people.
+// ClusterNode's functions: its announcements to other nodes, and its log lines.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ std::string_view text_of(Shard::role role) {
   return "stranded";
 }
 
-/// Where memory takes no more of the shard, nobody may rely on its items here, whatever its engine does.
+/// If memory has failed, its items here are unreliable, whatever role its engine has.
 std::string role_of(const HostedShard& shard) {
   if (shard.loading()) {
     return "loads";
@@ -52,7 +52,7 @@ std::vector<std::uint32_t> ClusterNode::served_now() const {
   return served;
 }
 
-// Whoever looks at the log at night is to see when it began, and when it was over: a line for all shards.
+// One line for all shards when an outage begins, and one when it is over.
 void ClusterNode::tell_outages(std::uint64_t now_ns) {
   constexpr std::uint64_t kBrokersSilentNs = 5'000'000'000;
   const std::string error = engine_.last_error().empty() ? "" : ": " + engine_.last_error();
@@ -81,7 +81,7 @@ void ClusterNode::tell_outages(std::uint64_t now_ns) {
   memory_failed_ = memory_.failed();
 }
 
-// Since the start: a shard that is loaded again later has others that serve it.
+// This concerns the start only: if a shard is loaded again later, other nodes serve it.
 void ClusterNode::note_completeness(std::uint64_t now_ns) {
   if (complete_) {
     return;

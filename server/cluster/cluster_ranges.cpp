@@ -1,7 +1,8 @@
 // ClusterStore's functions: ranges.
 //
-// A page is of the node that has its beginning, and ends at the latest where the shards that this node has in a row
-// end. Then it has a cursor, even if it found nothing. So who follows cursors comes to all keys of all nodes.
+// The node that has a page's beginning reads it. The page ends where the row of shards that this node has
+// ends, if not before. Then it has a cursor, even if it found nothing. So a client that follows cursors
+// reaches all keys of all nodes.
 #include <algorithm>
 #include <utility>
 
@@ -29,7 +30,7 @@ ClusterStore::Span ClusterStore::span_of(const protocol::RangeRequest& range) co
     const std::string_view end = behind_prefix(range.prefix, room.data());
     span.last = end.empty() ? span.last : shard_below(routes_, end);
   }
-  span.last = std::max(span.first, span.last);  // a range that holds nothing is where it begins
+  span.last = std::max(span.first, span.last);  // an empty range lies where it begins
   return span;
 }
 
@@ -62,8 +63,8 @@ void ClusterStore::range(runtime::Worker& worker, const protocol::Request& reque
   }
 }
 
-// An operation at one moment lies in one shard, wherever other shards are: a line that works is not to fail when a shard
-// moves.
+// An operation at one moment must lie in one shard, even if this node has all the shards: a line that works
+// must not fail because a shard moves.
 void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request& request, const Span& span,
                                const ReplyAddress& address, std::uint64_t now_ns) {
   if (span.first == span.last) {

@@ -12,9 +12,9 @@
 namespace mxkv::server {
 namespace {
 
-constexpr std::uint64_t kNearlyThere = 1000;  ///< messages that a replica may be behind
+constexpr std::uint64_t kNearlyThere = 1000;  ///< messages that a replica may lag
 
-/// Columns as wide as what is in them; the first row is the head.
+/// Makes each column as wide as its widest cell; the first row is the head.
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const std::vector<std::string>& row : rows) {
@@ -46,7 +46,7 @@ std::string count_text(std::size_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Those of the map first, in its order, then others that say something.
+/// The map's nodes in its order, then other nodes that were heard.
 std::vector<std::string> names_of_nodes(const ClusterState& state) {
   std::vector<std::string> names;
   for (const ClusterMap::Node& node : state.map.nodes) {
@@ -82,7 +82,7 @@ NodeFacts facts_of_node(const ClusterState& state, const std::string& name) {
   }
   const Presence& said = heard->second.said;
   facts.state = heard->second.alive ? "alive" : "silent";
-  facts.peer = said.peer;  // as it is now: the map has what was said when it was added
+  facts.peer = said.peer;  // the node's present address; the map has the one from when the node was added
   facts.address = said.address;
   facts.version = said.version;
   facts.map = said.map_version;
@@ -96,13 +96,13 @@ NodeFacts facts_of_node(const ClusterState& state, const std::string& name) {
   return facts;
 }
 
-/// Whether it goes on with its log, and has what it says that it has. One that loads, or that takes no more, may be as
-/// far in the log as others all the same.
+/// Whether the replica goes on with its log and has the data it claims. A replica that loads, or takes no
+/// more, may have the same position in the log and still lack data.
 bool has_data(const ShardPresence& replica) {
   return replica.role != "loads" && replica.role != "stranded";
 }
 
-/// "b 12 behind, c silent, d stranded"; empty: all have it.
+/// Such as "b 12 behind, c silent, d stranded"; empty: all replicas have the data.
 std::string lags_of(const ClusterState& state, std::uint32_t shard) {
   std::vector<std::string> lags;
   for (const std::string& name : state.map.shards[shard].replicas) {
@@ -283,7 +283,7 @@ std::string still_missing(const ClusterState& state, std::optional<std::uint32_t
     for (std::size_t place = 0; place < shard.replicas.size(); ++place) {
       const std::string& name = shard.replicas[place];
       if (place >= state.map.replicas && name != shard.prefers) {
-        continue;  // it goes
+        continue;  // this replica goes
       }
       const ShardPresence* const replica = state.replica(name, i);
       if (replica == nullptr) {

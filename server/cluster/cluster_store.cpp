@@ -22,13 +22,13 @@ namespace {
   return *worker.local<WorkerContext>().replies;
 }
 
-/// Nothing of it is for the owner alone: who is to renew an item is, and whoever asks is told once. That an item is
-/// stale is seen where it is found: see take_read().
+/// Whether a replica may answer the request. Only the owner may grant renewal of an item, so that one client
+/// gets it. Whether an item is stale is known only where it is found: see take_read().
 bool reads_only(const protocol::PointRequest& request) noexcept {
   return request.only_reads() && (request.flags == nullptr || !request.flags->has_recache);
 }
 
-/// Writes with the same number may be to one key of one client; those with others are not.
+/// Two writes of one client to one key have the same number. Other writes may share it.
 std::uint64_t key_of_client(const ReplyAddress& address, std::string_view key) noexcept {
   return std::hash<std::string_view>{}(key) * 31 + std::hash<const void*>{}(address.connection);
 }
@@ -186,7 +186,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
   forwarder(worker).forward(std::move(sent));
 }
 
-// --- Many keys: runs of those that are here go on together ---
+// --- Many keys: neighbouring keys that are here form one call ---
 
 void ClusterStore::get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
                        const ReplyAddress& first) {
@@ -222,7 +222,7 @@ void ClusterStore::get(runtime::Worker& worker, std::span<const protocol::AskedK
   }
 }
 
-// Where no reply is wanted none of them has a ticket.
+// If the client wants no reply, no value has a ticket.
 std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
                               const ReplyAddress& first, CommitSeq seq) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
@@ -269,7 +269,7 @@ void ClusterStore::set_elsewhere(runtime::Worker& worker, const protocol::SentVa
   forwarder(worker).forward(std::move(sent));
 }
 
-// --- What is the node's own ---
+// --- The node's own functions ---
 
 void ClusterStore::sampled(runtime::Worker& worker, std::string_view key) {
   store_.sampled(worker, key);
@@ -293,7 +293,7 @@ std::unique_ptr<ReceivedBatch> ClusterStore::begin_batch(std::uint32_t lines) {
   return std::make_unique<ClusterBatch>(routes_, clock_, store_.begin_batch(lines), lines);
 }
 
-// Its shard may have left since its lines came: nothing was done yet.
+// The shard may have left since the batch's lines arrived; nothing was executed yet.
 void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> received,
                          const ReplyAddress& address) {
   const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};

@@ -1,8 +1,9 @@
-// ClusterStore's functions: counts and deletes of ranges that lie in several shards, without a lock. The node that is
-// asked has each shard's owner do its part, and adds up. So nothing depends on which shards lie on one node.
+// ClusterStore's functions: counts and deletes of ranges across several shards, without a lock. The asked
+// node sends each part to its shard's owner, and adds up. So the result does not depend on which shards lie
+// on one node.
 //
-// Counts are asked for of all shards at once. Deletes go from shard to shard, as they are pages: the limit of the client
-// is one of all shards, and a cursor leads over the rest of the whole range.
+// Counts ask all shards at once. Deletes go from shard to shard, like pages: the client's limit holds for all
+// shards together, and a cursor leads over the rest of the whole range.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -40,7 +41,7 @@ void add_decimal(std::string& sum, std::string_view more) {
   sum = std::move(added);
 }
 
-/// The sum of what mc answers for parts of a range.
+/// The sum of the mc replies for the parts of a range.
 class CountSum {
  public:
   void add(std::string_view reply) {
@@ -60,7 +61,7 @@ class CountSum {
         numbers_ += number_in(word.substr(1));
       } else if (word.starts_with('~')) {
         estimated_ = true;
-        off_ += number_in(word.substr(1)) * items;  // at most so much of all of it
+        off_ += number_in(word.substr(1)) * items;  // at most this share of the part's items
       }
     });
   }
@@ -85,26 +86,26 @@ class CountSum {
   std::string sum_ = "0";
   std::uint64_t least_ = kNoLimit;
   std::uint64_t greatest_ = 0;
-  std::uint64_t off_ = 0;  ///< items times per cent
+  std::uint64_t off_ = 0;  ///< items times percent
   bool estimated_ = false;
 };
 
-/// One that runs, until its last part was answered. Its request's keys are its own.
+/// A running operation; it lives until its last part is answered. It has copies of the request's keys.
 struct Sweep {
   RequestForwarder& forwarder;
   ConnectionTable& replies;
   const Routes& routes;
   ReplyAddress address;
-  std::string opaque;  ///< as it stands at the end of the reply
+  std::string opaque;  ///< as it appears at the end of the reply
   bool quiet = false;
   protocol::NumericModes numeric{};
-  std::vector<std::string> lines{};  ///< by shard from `first` on; of deletes without their limit
+  std::vector<std::string> lines{};  ///< by shard from `first` on; lines of deletes lack their limit
   std::uint32_t first = 0;
-  // Of counts.
+  // For counts.
   CountSum sum{};
-  std::uint32_t left = 0;  ///< parts
+  std::uint32_t left = 0;  ///< parts without a reply
   std::string failure{};
-  // Of deletes.
+  // For deletes.
   std::string prefix{};
   bool by_prefix = false;
   std::string high{};
@@ -123,7 +124,7 @@ struct Sweep {
   }
 };
 
-/// `last`: behind that key it goes on; empty: all was done.
+/// `last`: the cursor continues behind that key; empty: all was deleted.
 void end_delete(const Sweep& sweep, std::string_view last) {
   std::string text = "HD A" + std::to_string(sweep.removed);
   if (!last.empty()) {

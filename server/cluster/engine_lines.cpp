@@ -19,7 +19,7 @@ void EngineLines::say(bool grave, std::string line, std::uint64_t now_ns) {
     write_(grave, line);
   } else {
     kept_.emplace_back(grave,
-                       std::move(line));  // few: nobody says more than that in a while before a log is there
+                       std::move(line));  // few: the library writes no more before there is a log
     if (kept_.size() > kMostLines) {
       kept_.erase(kept_.begin());
     }

@@ -75,7 +75,7 @@ bool EpochPipeline::step() {
     closing_ = true;
   }
   if (!epochs_.await_passed(closed_)) {
-    return false;  // the worker that is the last to pass wakes
+    return false;  // the last worker that passes wakes this thread
   }
   closing_ = false;
   collect();
@@ -126,7 +126,7 @@ std::string& EpochPipeline::body_of(std::uint32_t shard, std::uint64_t epoch) {
   return body;
 }
 
-// A shard that begins where the range ends has nothing of it, and may be another node's.
+// A shard that begins where the range ends has no part of it, and may be another node's.
 void EpochPipeline::deal_range(const RecordBounds& bounds, const DealPart& add) {
   const std::uint32_t last = bounds.has_no_end ? routes_.shards() - 1 : routes_.shard_of(bounds.to);
   for (std::uint32_t shard = routes_.shard_of(bounds.from); shard <= last; ++shard) {
@@ -137,7 +137,8 @@ void EpochPipeline::deal_range(const RecordBounds& bounds, const DealPart& add) 
   }
 }
 
-// A worker's records, in its order. Those of a range go to each shard that it touches, as far as it does.
+// Deals a worker's records in its order. A record of a range goes to each shard that the range touches, cut
+// to that shard.
 void EpochPipeline::deal(const JournalBlock& block) {
   JournalBlock& bytes = const_cast<JournalBlock&>(block);  // NOLINT: reading its payload changes nothing
   const std::string_view payload{bytes.payload(), block.payload_bytes};
@@ -199,7 +200,8 @@ void EpochPipeline::submit() {
   }
   under_way_bytes_.store(under_way_bytes_.load(std::memory_order_relaxed) + now.bytes,
                          std::memory_order_relaxed);
-  // What was recorded before the loss was known is thrown away with the rest. Else this epoch must not be durable.
+  // Records from before the loss was known are dropped with the other void data. Later ones are a new loss,
+  // so this epoch must not become durable.
   for (const std::uint32_t shard : std::exchange(strayed_, {})) {
     if (now.epoch > void_through_[shard]) {
       lost(shard);
@@ -231,8 +233,9 @@ void EpochPipeline::found_clean() {
   fences_.push_back({.told = false, .epoch = end_epoch()});
 }
 
-// Each worker ended a round since. In the first one that it begins behind the news it gives up what waited; so
-// nobody sends what was read of a memory that was not clean once something is durable again.
+// A fence is passed when each worker has ended a round since. In the first round that a worker begins after
+// failures() has moved, it gives up its waiting replies. So when epochs become durable again, no client gets
+// data that was read while memory was not clean.
 void EpochPipeline::pass_fences() {
   bool news = false;
   for (Fence& fence : fences_) {

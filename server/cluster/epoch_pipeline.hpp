@@ -1,13 +1,15 @@
-// Brings commit epochs to the logs of the shards: closes an epoch, waits until all workers passed it, deals its records
-// to the shards whose keys they are of, and says that it is durable when each of their logs has acknowledged its part.
+// Brings commit epochs to the logs of the shards. It closes an epoch, waits until all workers have passed it,
+// and deals its records to the shards of their keys. When each of their logs has acknowledged its part, the
+// epoch is durable.
 //
-// Unlike a disk (server/journal/journal_writer.hpp) a log answers late and takes in much at once: more than one epoch is
-// under way. They become durable in order.
+// Unlike a disk (server/journal/journal_writer.hpp), a log answers late and takes much at once, so two epochs
+// are under way. They become durable in order.
 //
-// *A shard that is lost* to another node leaves records behind that count for nobody, and memory that holds them. Until
-// that is thrown away nothing becomes durable, so that nobody is told what was read of it; then all replies that wait
-// are given up (failures() moves on), and only when each worker knows of that it goes on. What a straggler records
-// behind that, for a shard that is not this node's, begins the same anew.
+// *A lost shard.* When another node takes a shard, our unacknowledged records are void, and our memory holds
+// void data. Until that memory is dropped, no epoch becomes durable, so no client sees void data. Then all
+// waiting replies are given up (failures() moves on), and epochs become durable again only when each worker
+// has seen that. If a straggler later records a change of a shard that this node does not own, the same
+// begins anew.
 #pragma once
 
 #include <atomic>
@@ -30,30 +32,30 @@
 
 namespace mxkv::server {
 
-/// All are called on the cluster's thread, but for `wake`.
+/// The cluster's thread calls all of these, except `wake`.
 struct PipelineHooks {
-  std::function<void()> wake;  ///< of step(), by any thread
-  /// Records of an epoch, for the shard's log. False: the shard is not this node's; see lost().
+  std::function<void()> wake;  ///< makes the thread call step(); called by any thread
+  /// Submits an epoch's records to the shard's log. False: the shard is not this node's; see lost().
   std::function<bool(std::uint32_t shard, std::uint64_t epoch, const std::string& body)> submit;
-  /// Records came of a shard that is not this node's: memory holds what does not count, as if lost() had been called.
-  /// found_clean() is to follow for this one, too.
+  /// Records arrived for a shard that is not this node's: memory holds void data, as if lost() had been
+  /// called. A call of found_clean() must follow for this, too.
   std::function<void(std::uint32_t shard)> strayed;
-  std::function<void()> changed;  ///< durable(), failures() or waiting_bytes()
+  std::function<void()> changed;  ///< durable(), failures() or waiting_bytes() has changed
 };
 
-/// What it counts. Relaxed: each is a number of its own.
+/// The pipeline's counters. Relaxed: each is independent.
 struct PipelineCounts {
-  std::atomic<std::uint64_t> groups{0};  ///< of a shard and an epoch
+  std::atomic<std::uint64_t> groups{0};  ///< one for each shard and epoch
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> bytes{0};
-  std::atomic<std::uint64_t> voided{0};  ///< records that count for nobody
+  std::atomic<std::uint64_t> voided{0};  ///< void records
 };
 
 /// Thread-safety: given per function.
 class EpochPipeline {
  public:
-  /// Epochs that are not acknowledged: the next one gathers while one is on its way, and one is being taken in. More
-  /// make smaller groups, of which brokers take fewer bytes, and librdkafka spins over more than five a broker.
+  /// Unacknowledged epochs: while one is under way, the next one gathers records. More of them make smaller
+  /// groups, of which brokers accept fewer bytes, and librdkafka spins if a broker has more than five.
   static constexpr std::size_t kMostUnderWay = 2;
 
   EpochPipeline(std::size_t workers, const Routes& routes, const runtime::Clock& clock,
@@ -62,7 +64,7 @@ class EpochPipeline {
   EpochPipeline(const EpochPipeline&) = delete;
   EpochPipeline& operator=(const EpochPipeline&) = delete;
 
-  // -- worker `worker` only, as Journal has them
+  // -- worker `worker` only, as in Journal
 
   [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept;
   void end_round(runtime::WorkerId worker) noexcept;
@@ -74,9 +76,9 @@ class EpochPipeline {
   // -- any thread
 
   [[nodiscard]] const CommitEpochs& epochs() const noexcept { return epochs_; }
-  /// How often replies that waited were given up.
+  /// How often waiting replies were given up.
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_acquire); }
-  /// Of what was recorded and is not acknowledged.
+  /// Bytes of records that are not acknowledged.
   [[nodiscard]] std::uint64_t waiting_bytes() const noexcept {
     return share_.waiting_bytes.load(std::memory_order_relaxed) +
            under_way_bytes_.load(std::memory_order_relaxed);
@@ -85,42 +87,42 @@ class EpochPipeline {
 
   // -- the cluster's thread
 
-  /// Does one thing if there is one to do.
+  /// Takes one step if there is one to take.
   bool step();
-  /// The shard's log has all that was submitted up to `epoch`.
+  /// The shard's log has all records submitted up to `epoch`.
   void acknowledged(std::uint32_t shard, std::uint64_t epoch);
-  /// What was recorded of the shard and is not acknowledged counts for nobody. found_clean() follows, once for each.
+  /// The shard's unacknowledged records are void. One found_clean() must follow for each call.
   void lost(std::uint32_t shard);
-  /// Memory holds nothing of that any more.
+  /// Memory has no void data of one loss any more.
   void found_clean();
-  /// What is recorded of the shard from now on is not taken for what was lost with it.
+  /// Whether new records of the shard count: they can no longer be mistaken for the lost ones.
   [[nodiscard]] bool counts_again(std::uint32_t shard) const noexcept {
     return passed_ >= void_through_[shard];
   }
-  /// Whether all that was recorded is durable, and no shard is being cleaned.
+  /// Whether all records are durable, and no shard is being cleaned.
   [[nodiscard]] bool idle() const noexcept;
-  /// Ends the epoch of now, and returns it: see passed().
+  /// Ends the present epoch and returns it: see passed().
   std::uint64_t end_epoch() noexcept;
-  /// The last epoch whose records are all with the logs: each worker has ended a round since it was closed.
+  /// The last epoch whose records have all been submitted: each worker has ended a round since it was closed.
   [[nodiscard]] std::uint64_t passed() const noexcept { return passed_; }
 
  private:
   struct Desk {
     explicit Desk(BufferShare& share) noexcept : of_worker(share) {}
     JournalDesk of_worker;
-    JournalBlock* first = nullptr;  ///< collected, and of a later epoch; the cluster's thread
+    JournalBlock* first = nullptr;  ///< collected blocks of later epochs; for the cluster's thread
     JournalBlock* last = nullptr;
   };
   struct UnderWay {
     std::uint64_t epoch = 0;
     std::uint64_t horizon_us = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::uint32_t> shards;  ///< whose logs have not answered
+    std::vector<std::uint32_t> shards;  ///< shards whose logs have not acknowledged
   };
-  /// Between memory that is clean and the next durable epoch.
+  /// Stands between clean memory and the next durable epoch.
   struct Fence {
     bool told = false;        ///< failures() has moved on
-    std::uint64_t epoch = 0;  ///< has to be passed
+    std::uint64_t epoch = 0;  ///< must be passed first
   };
 
   [[nodiscard]] bool due() const noexcept;
@@ -143,18 +145,18 @@ class EpochPipeline {
   std::atomic<std::uint64_t> failures_{0};  // release, pairs with failures()
   std::atomic<std::uint64_t> under_way_bytes_{0};
 
-  // The cluster's thread's.
+  // For the cluster's thread only.
   bool closing_ = false;
   std::uint64_t closed_;
   std::uint64_t passed_;
-  std::uint64_t wanted_ = 0;  ///< this epoch is to be closed, whatever is in it
+  std::uint64_t wanted_ = 0;  ///< close this epoch, even if it is empty
   std::deque<UnderWay> under_way_;
-  std::vector<std::uint64_t> void_through_;  ///< by shard: records up to this epoch count for nobody
-  std::vector<std::string> bodies_;          ///< by shard, of the epoch that is dealt
+  std::vector<std::uint64_t> void_through_;  ///< by shard: records up to this epoch are void
+  std::vector<std::string> bodies_;          ///< by shard, for the epoch being dealt
   std::vector<std::uint32_t> touched_;       ///< shards with a body
   std::vector<std::uint32_t> strayed_;
   std::vector<std::string_view> pieces_;
-  std::size_t holds_ = 0;  ///< lost() without the end of its fence
+  std::size_t holds_ = 0;  ///< losses whose fence has not ended
   std::vector<Fence> fences_;
 };
 

@@ -22,7 +22,7 @@ HostedShard::HostedShard(const ShardSurroundings& around, std::uint32_t id, std:
       shard_(options, *log_, *this, around.clock, {}),
       freshness_(options.fresh_ns, options.lease_ns, options.rules.freshness) {}
 
-// -- what the engine says
+// -- calls of the engine
 
 void HostedShard::apply(std::uint64_t /*epoch*/, std::string_view records) {
   if (!loading_) {
@@ -40,7 +40,7 @@ void HostedShard::acknowledged(std::uint64_t epoch) {
   around_.pipeline.acknowledged(id_, epoch);
 }
 
-// Where memory goes on, load() finds out.
+// load() finds the position where memory continues.
 std::optional<ShardStart> HostedShard::ousted() {
   around_.warn(name() + ": another node owns it now");
   if (held_void_) {
@@ -55,7 +55,8 @@ void HostedShard::stranded() {
   around_.warn(name() +
                ": its log is not there any more from where memory stands, or has a hole, as compaction "
                "and others' transactions make them; it is loaded again");
-  // Each time all replies of this node are held, and those that waited given up: rarely, where nothing has changed.
+  // Each reload holds all replies of this node and gives up the waiting ones. So it is rare if nothing has
+  // changed.
   look_for_end(*log_, shard_.position(), "its log");
   const bool same = std::exchange(stranded_at_, shard_.position()) == shard_.position();
   load_pause_ns_ = same ? std::min(2 * load_pause_ns_, kLongestPauseNs) : options_.lease_ns / 3;
@@ -63,7 +64,7 @@ void HostedShard::stranded() {
   load_ns_ = around_.clock.monotonic_ns() + load_pause_ns_;
 }
 
-// -- what the node says
+// -- calls of the node
 
 bool HostedShard::submit(std::uint64_t epoch, const std::string& body) {
   if (!held_void_ || shard_.now() != Shard::role::owns) {
@@ -83,7 +84,8 @@ void HostedShard::leave(std::uint64_t to) {
   if (!may_leave()) {
     return;
   }
-  // Before nobody is let in any more: what is held for it from then on ends when the next one has it, and not before.
+  // Read the marks before the route is closed: requests that are forwarded later include those for this
+  // shard, which end only when the new owner has it. Leaving must not wait for them.
   std::vector<std::uint64_t> sent_on = around_.routes.forwards_begun();
   around_.routes.set(id_, {});
   leaving_ = Leaving{.to = to,
@@ -120,8 +122,8 @@ void HostedShard::close() {
 
 // -- memory
 
-// What is loaded is applied behind the drop. And that waits until each worker ended the round it is in: a read that
-// began while the shard was here would find nothing, and nothing says that it has to wait.
+// The loaded data is applied after the drop. The drop waits until each worker has ended its present round:
+// otherwise a read that began while the shard was here would find no items, and nothing would hold its reply.
 void HostedShard::reload() {
   around_.pipeline.lost(id_);
   throw_away();
@@ -132,7 +134,7 @@ void HostedShard::throw_away() {
   held_void_ = false;
   ++counters_.thrown_away;
   if (drop_at_ || clean_at_) {
-    around_.pipeline.found_clean();  // the later drop stands for both
+    around_.pipeline.found_clean();  // the later drop covers both losses
   }
   clean_at_.reset();
   drop_at_ = options_.rules.drops_wait ? around_.pipeline.end_epoch() : 0;
@@ -141,7 +143,8 @@ void HostedShard::throw_away() {
   loader_.reset();
 }
 
-// The board tells positions. Where a mirror has copied the topics into others, these begin at 0 and are too short for them.
+// The board states positions. If a mirror has copied the topics, the copies begin at 0 and are too short for
+// these positions.
 void HostedShard::look_for_end(OrderedLog& log, LogPosition needed, const char* what) {
   log.end([this, needed, what](std::optional<LogPosition> end) {
     if (end && *end < needed) {
@@ -193,19 +196,19 @@ void HostedShard::load(std::uint64_t now_ns) {
 
 void HostedShard::follow(const ShardStart& start) {
   loading_ = false;
-  open_at_.reset();  // what became of a claim meanwhile is read once more
+  open_at_.reset();  // the log tells once more how a claim made meanwhile ended
   log_bytes_ = 0;
   shard_.begin_again(start);
 }
 
-// No request begins here any more. One that did may still wait: a connection's writes take effect in their order, and
-// another node may have the one before it.
+// No new request begins here. An earlier one may still wait for its turn: a connection's writes take effect
+// in order, and the previous write may be at another node.
 void HostedShard::go_on_leaving(std::uint64_t now_ns) {
   if (!leaving_->waits.has_value()) {
     leaving_->waits = !around_.routes.forwards_ended(leaving_->sent_on);
   } else if (*leaving_->waits &&
              (around_.routes.forwards_ended(leaving_->sent_on) || now_ns >= leaving_->at_ns + kSentOnNs)) {
-    // What waited for them has its turn now.
+    // The writes that waited have their turn now.
     leaving_->waits = false;
     leaving_->at_ns = now_ns + kStragglersNs;
     leaving_->epoch = around_.pipeline.end_epoch();
@@ -226,7 +229,8 @@ void HostedShard::settle() {
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     clean_at_ = around_.memory.begun();
   }
-  // Memory that takes no more keeps it. But nobody is let in to read it any more, and it is never opened again.
+  // Memory that has failed keeps the data. But no request reads it any more, and the shard is never opened
+  // again.
   if (clean_at_ && (around_.memory.finished() >= *clean_at_ || around_.memory.failed())) {
     clean_at_.reset();
     around_.pipeline.found_clean();
@@ -238,7 +242,7 @@ void HostedShard::settle() {
     go_on_leaving(now_ns);
   }
   if (held_void_ && !open_ && shard_.now() == Shard::role::follows) {
-    held_void_ = false;  // all that was submitted was acknowledged before it was left
+    held_void_ = false;  // all submitted records were acknowledged before the yield
     around_.info(name() + ": left to another node");
   }
   if (open_at_ && !loading_ && !clean_at_ && around_.pipeline.counts_again(id_) && shard_.serves() &&
@@ -267,7 +271,7 @@ void HostedShard::assert_state() const noexcept {
   MXKV_ASSERT(!drop_at_ || (loading_ && !held_void_), "what is thrown away is loaded again");
 }
 
-// Memory that takes no more is good for what is owned, which it has, and for nothing that is followed.
+// Memory that has failed is still good for an owned shard, whose data it has, but not for a followed shard.
 void HostedShard::tick(bool reads) {
   if (!loading_ && (open_ || !around_.memory.failed())) {
     shard_.tick(reads);
@@ -280,7 +284,8 @@ bool HostedShard::replicates() const noexcept {
          (role == Shard::role::follows || role == Shard::role::claims) && !around_.memory.failed();
 }
 
-// Before the route: once it says that the shard is here, memory has what is not acknowledged.
+// Runs before show_route(): once the route says that the shard is here, memory may hold unacknowledged
+// changes.
 void HostedShard::show_freshness(std::uint64_t now_ns) {
   if (options_.fresh_ns == 0) {
     return;
@@ -338,7 +343,8 @@ void HostedShard::give_up_taking(const char* why) {
   taking_.reset();
 }
 
-// What it holds may not be acknowledged yet where this node owns the shard: the board is told once it is.
+// If this node owns the shard, the snapshot may hold unacknowledged changes: it is announced on the board
+// once they are durable.
 void HostedShard::go_on_taking() {
   if (taking_->thrown_away != counters_.thrown_away) {
     give_up_taking("memory was thrown away meanwhile");
@@ -370,7 +376,7 @@ void HostedShard::go_on_taking() {
   SnapshotEntry entry = taking_->writer->entry();
   const std::optional<SnapshotEntry> last = around_.newest_snapshot(id_);
   if (last && entry.messages == 0) {
-    entry.first = last->first;  // it needs nothing of it
+    entry.first = last->first;  // an empty snapshot has no messages
   }
   if (last && !comes_behind(entry, *last)) {
     give_up_taking("another node took a newer one meanwhile");
@@ -390,7 +396,7 @@ void HostedShard::go_on_taking() {
     ++counters_.snapshots_taken;
     around_.info(name() + ": snapshot of " + std::to_string(entry.items) + " items, " +
                  std::to_string(entry.bytes) + " bytes");
-    // Up to the one before: what was told at the same time may take this one's place.
+    // Trim only up to the previous snapshot: one announced at the same time may replace this one.
     if (last) {
       log_->trim(last->start.position);
       snapshots_->trim(last->first);

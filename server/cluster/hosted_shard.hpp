@@ -1,12 +1,13 @@
-// A shard that this node holds: its engine (shard.hpp) with the store as its memory, the pipeline as the source of its
-// groups, and its route, which says to requests what has become of it.
+// A shard that this node holds: its engine (shard.hpp) with the store as its memory, the pipeline as the
+// source of its groups, and its route, which tells requests where the shard is.
 //
-//   loads ──> follows ──> owns, and applies what is left ──> open: requests come, groups go to the log ──┐
+//   loads ──> follows ──> owns, and applies the rest ──────> open: requests come, groups go to the log ──┐
 //     ^         ^                                                                                         │
-//     │         └── it was left: requests were turned away first, and their records followed ─────────────┤ leave()
-//     └──────────── memory was thrown away: the log has another owner, and what it holds may be void ─────┘ lost
+//     │         └── left: requests are turned away first, and their records follow ───────────────────────┤ leave()
+//     └──────────── memory is dropped: the log has another owner, so memory may hold void data ───────────┘ lost
 //
-// It loads the newest snapshot, if there is one, and follows the log from there. Now and then it takes one itself.
+// It loads the newest snapshot, if there is one, and follows the log from there. From time to time it takes a
+// snapshot.
 #pragma once
 
 #include <algorithm>
@@ -27,19 +28,19 @@
 
 namespace mxkv::server {
 
-/// What the shards of a node share. All outlive them.
+/// The shared surroundings of a node's shards. All members outlive the shards.
 struct ShardSurroundings {
   Routes& routes;
   EpochPipeline& pipeline;
   AppliedMemory& memory;
   const runtime::Clock& clock;
-  /// Where the process with this number is reached by its peers; empty: not known.
+  /// The peer address of the process with this number; empty: unknown.
   std::function<std::string(std::uint64_t process)> address_of;
-  /// The newest snapshot of a shard that the board tells of.
+  /// The newest snapshot of a shard on the board.
   std::function<std::optional<SnapshotEntry>(std::uint32_t shard)> newest_snapshot;
-  /// The items of a shard, from now on.
+  /// Starts a scan of a shard's items.
   std::function<std::unique_ptr<SnapshotSource>(std::string_view from, std::string_view to)> items_of;
-  /// Tells the board of a snapshot.
+  /// Announces a snapshot on the board.
   std::function<void(std::uint32_t shard, const SnapshotEntry& entry, std::function<void(bool stored)> done)>
       tell_snapshot;
   std::function<void(const std::string& line)> info;
@@ -52,67 +53,71 @@ class HostedShard final : private ShardHost {
   HostedShard(const ShardSurroundings& around, std::uint32_t id, std::unique_ptr<OrderedLog> log,
               std::unique_ptr<OrderedLog> snapshots, const ShardOptions& options);
 
-  /// What time, memory, the logs or the pipeline bring about. To be called whenever one of them may have moved.
+  /// Reacts to changes of time, memory, the logs or the pipeline. Call it whenever one of them may have
+  /// changed.
   void settle();
-  /// A few times a beat; `reads`: see Shard.
+  /// Call it a few times a beat. `reads`: see Shard.
   void tick(bool reads = true);
-  /// The cluster's lease, as the map says now.
+  /// Sets the lease that the map states now.
   void set_lease(std::uint64_t lease_ns) noexcept;
-  /// Its logs are another one's from now on; answers that are under way go nowhere. Only while it is not open.
+  /// Gives up the shard's logs; answers under way are ignored. Only while the shard is not open.
   void retire();
 
-  /// Records of an epoch; false: they do not count, see EpochPipeline.
+  /// Submits an epoch's records; false: they are void, see EpochPipeline.
   [[nodiscard]] bool submit(std::uint64_t epoch, const std::string& body);
-  /// Such records came, and the pipeline knows: memory is thrown away, and what it was is read again.
+  /// Void records arrived, and the pipeline knows: drops memory and loads it again.
   void strayed();
-  /// Leaves it to another process, in order, if it is open. Nothing that was acknowledged is lost, and nothing fails.
+  /// Leaves an open shard to another process, in order: no acknowledged change is lost, and no request fails.
   void leave(std::uint64_t to);
-  /// Takes a snapshot, if the log has `least_bytes` since the last one and twice as many as that had.
+  /// Takes a snapshot, if the log has grown since the last one by `least_bytes` and by twice that snapshot's
+  /// size.
   void take_snapshot(std::uint64_t least_bytes);
 
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
   [[nodiscard]] const Shard& engine() const noexcept { return shard_; }
   [[nodiscard]] const HostedCounters& counters() const noexcept { return counters_; }
-  /// This node owns it, and is the one to answer requests for its keys: while serves().
+  /// Whether this node owns the shard and lets requests in; it answers them while serves().
   [[nodiscard]] bool open() const noexcept { return open_; }
-  /// Requests for its keys are answered here, now: it is open, and its lease runs.
+  /// Whether requests for its keys are answered here, now: it is open, and its lease runs.
   [[nodiscard]] bool serves() const noexcept { return open_ && shard_.serves(); }
-  /// Since when; monotonic clock.
+  /// When it was opened; monotonic clock.
   [[nodiscard]] std::uint64_t open_since_ns() const noexcept { return open_since_ns_; }
-  /// It is open and not about to be left.
+  /// Whether it is open and not about to be left.
   [[nodiscard]] bool may_leave() const noexcept { return open_ && !leaving_; }
-  /// It follows its log, with nothing to be cleaned or loaded.
+  /// Whether it follows its log, with nothing to clean or load.
   [[nodiscard]] bool follows() const noexcept { return shard_.now() == Shard::role::follows && is_sound(); }
-  /// Its items here may be relied on: they are loaded, not about to be thrown away, and memory took in all of them.
+  /// Whether its items here are reliable: they are loaded, are not about to be dropped, and memory has not
+  /// failed.
   [[nodiscard]] bool is_sound() const noexcept {
     return !loading_ && !clean_at_ && (open_ || !around_.memory.failed());
   }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
-  /// All that was acknowledged so long ago is in memory; nothing: that is not known, or it is open.
+  /// All changes acknowledged at least this long ago are in memory; nothing: unknown, or the shard is open.
   [[nodiscard]] std::optional<std::uint64_t> staleness_ns(std::uint64_t now_ns) const noexcept {
     const std::uint64_t from_ns = freshness_.from_ns();
     return from_ns == 0 ? std::nullopt : std::optional{now_ns - std::min(from_ns, now_ns)};
   }
 
  private:
-  static constexpr std::uint64_t kStragglersNs = 20'000'000;  ///< requests that began before it was closed
-  static constexpr std::uint64_t kSentOnNs = 1'000'000'000;   ///< most that those wait for others
+  static constexpr std::uint64_t kStragglersNs = 20'000'000;  ///< for requests already let in
+  static constexpr std::uint64_t kSentOnNs = 1'000'000'000;   ///< limit of their wait for forwards
 
   struct Leaving {
     std::uint64_t to = 0;
-    std::uint64_t epoch = 0;  ///< has to have passed
+    std::uint64_t epoch = 0;  ///< must have passed
     std::uint64_t at_ns = 0;
-    /// What had been sent on to other nodes: writes that began here wait for those of their connection.
+    /// Requests forwarded before the route was closed: writes that began here may wait for earlier ones of
+    /// their connection.
     std::vector<std::uint64_t> sent_on;
-    std::optional<bool> waits{};  ///< for them; nothing: that was not asked yet
+    std::optional<bool> waits{};  ///< for `sent_on`; nothing: not checked yet
   };
-  /// A snapshot that is being taken.
+  /// A snapshot in progress.
   struct Taking {
     ShardStart start;
-    std::uint64_t after = 0;  ///< memory has to have come so far
+    std::uint64_t after = 0;  ///< memory must have reached this call
     std::uint64_t thrown_away = 0;
     std::unique_ptr<SnapshotWriter> writer;  ///< null: not yet
-    std::uint64_t end_epoch = 0;             ///< written: is to be durable, or 0
+    std::uint64_t end_epoch = 0;             ///< all is written: this epoch must be durable; 0: not yet
     bool told = false;
   };
 
@@ -122,7 +127,7 @@ class HostedShard final : private ShardHost {
   std::optional<ShardStart> ousted() override;
   void stranded() override;
 
-  /// What holds between two events, whatever they were.
+  /// Asserts the invariants between two events.
   void assert_state() const noexcept;
   void close();
   void reload();
@@ -135,7 +140,7 @@ class HostedShard final : private ShardHost {
   void look_for_end(OrderedLog& log, LogPosition needed, const char* what);
   void show_route();
   void show_freshness(std::uint64_t now_ns);
-  /// Memory is what the log says, and nothing else.
+  /// Whether memory has exactly the log's data.
   [[nodiscard]] bool replicates() const noexcept;
   [[nodiscard]] std::string name() const { return "shard " + std::to_string(id_); }
 
@@ -149,19 +154,19 @@ class HostedShard final : private ShardHost {
   HostedCounters counters_;
   bool open_ = false;
   std::uint64_t open_since_ns_ = 0;
-  bool held_void_ = false;                 ///< it was open in this term, so that memory may hold what is void
-  std::optional<std::uint64_t> open_at_;   ///< owned: once memory has come so far
-  std::optional<std::uint64_t> drop_at_;   ///< to be thrown away: once this epoch has passed
-  std::optional<std::uint64_t> clean_at_;  ///< thrown away: once memory has come so far
+  bool held_void_ = false;                 ///< it was open in this term, so memory may hold void data
+  std::optional<std::uint64_t> open_at_;   ///< owned: opens once memory has reached this call
+  std::optional<std::uint64_t> drop_at_;   ///< to be dropped once this epoch has passed
+  std::optional<std::uint64_t> clean_at_;  ///< dropped once memory has reached this call
   std::optional<Leaving> leaving_;
   bool loading_ = true;
-  std::uint64_t load_ns_ = 0;  ///< not before then
+  std::uint64_t load_ns_ = 0;  ///< do not load before then
   std::uint64_t load_pause_ns_ = 0;
-  std::uint64_t failed_snapshot_ = 0;          ///< the number of the one that could not be read last
-  LogPosition stranded_at_ = ~LogPosition{0};  ///< where its log had a hole last, or began too late
+  std::uint64_t failed_snapshot_ = 0;          ///< the number of the snapshot that failed last
+  LogPosition stranded_at_ = ~LogPosition{0};  ///< where the log last had a hole, or began too late
   std::unique_ptr<SnapshotLoader> loader_;
-  std::uint64_t loader_taken_ = 0;     ///< messages, when they were looked at last
-  std::uint64_t loader_moved_ns_ = 0;  ///< when one of them came
+  std::uint64_t loader_taken_ = 0;     ///< its messages at the last check
+  std::uint64_t loader_moved_ns_ = 0;  ///< when the last of them arrived
   std::uint64_t log_bytes_ = 0;        ///< since the last snapshot
   std::unique_ptr<Taking> taking_;
 };

@@ -16,8 +16,8 @@
 namespace mxkv::server {
 namespace {
 
-/// What the order of a board's messages rests on. One request at a time keeps it through the library's own retries; one
-/// that is there twice is the same twice.
+/// The properties that keep the board's messages in order. With one request at a time the library's own
+/// retries keep it too; a duplicate repeats the same value.
 std::map<std::string, std::string> board_rules(const KafkaOptions& options) {
   return {{"acks", "all"},
           {"linger.ms", "0"},
@@ -69,7 +69,7 @@ struct KafkaBoard::Parts : kafka::Caller {
     answers = false;
     kafka::end_of_writes(*producer);
     rd_kafka_consume_stop(reader.get(), 0);
-    reader.reset();  // before its client, as the queue
+    reader.reset();  // before its client, and so is the queue
     queue.reset();
     ::close(bell);
   }
@@ -89,7 +89,7 @@ struct KafkaBoard::Parts : kafka::Caller {
   [[nodiscard]] static Parts& of(void* opaque) {
     return *static_cast<Parts*>(static_cast<kafka::Caller*>(opaque));
   }
-  /// By poll(), on our thread.
+  /// poll() calls this, on our thread.
   static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
     const std::unique_ptr<Board::Done> done{static_cast<Board::Done*>(message->_private)};
     Parts& parts = of(opaque);
@@ -118,7 +118,7 @@ struct KafkaBoard::Parts : kafka::Caller {
     what[4].vtype = RD_KAFKA_VTYPE_VALUE;
     what[4].u.mem = {.ptr = value ? value->data() : nullptr, .size = value ? value->size() : 0};
     what[5].vtype = RD_KAFKA_VTYPE_OPAQUE;
-    what[5].u.ptr = kept;  // delivered() has it then
+    what[5].u.ptr = kept;  // delivered() owns it from now on
     const kafka::Error error{rd_kafka_produceva(producer.get(), what.data(), what.size())};
     if (error != nullptr) {
       const std::unique_ptr<Board::Done> back{kept};
@@ -156,7 +156,7 @@ struct KafkaBoard::Parts : kafka::Caller {
   kafka::Client consumer;
   kafka::Queue queue;
   kafka::Topic reader;
-  std::vector<Board::Done> refused;  ///< to be told by poll()
+  std::vector<Board::Done> refused;  ///< poll() calls these
 };
 
 KafkaBoard::KafkaBoard(const KafkaOptions& options, std::string topic, BoardSink& sink)
@@ -187,7 +187,7 @@ void KafkaBoard::poll(int wait_ms) {
   rd_kafka_poll(parts_->producer.get(), 0);
   for (std::size_t i = 0;; ++i) {
     if (i == kAtOnce) {
-      wake();  // the library rings only for a queue that was empty: what is left is the next turn's
+      wake();  // the library rings only for an empty queue: the next poll() takes the rest
       break;
     }
     const kafka::Message message{rd_kafka_consume_queue(parts_->queue.get(), 0)};

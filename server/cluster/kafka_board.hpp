@@ -1,6 +1,6 @@
-// The board as a Kafka keeps it: the only partition of a compacted topic.
+// The board in Kafka: the only partition of a compacted topic.
 //
-// The library has threads of its own. Everything of ours happens in poll().
+// The library has threads of its own. All our code runs in poll().
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: one thread, but the constructor's.
+/// Thread-safety: one thread; the constructor may run on another.
 class KafkaBoard final : public Board {
  public:
-  /// Reads from the beginning, and then what comes. Throws std::runtime_error as KafkaClient does; brokers that cannot
-  /// be reached, or a topic that is not there yet, are no error: they are tried again for as long as this lives.
+  /// Reads from the beginning, and then new messages. Throws std::runtime_error as KafkaClient does. Brokers
+  /// that cannot be reached, or a missing topic, are no error: the library retries for as long as this lives.
   KafkaBoard(const KafkaOptions& options, std::string topic, BoardSink& sink);
   KafkaBoard(const KafkaBoard&) = delete;
   KafkaBoard& operator=(const KafkaBoard&) = delete;
-  /// What is under way is not answered any more.
+  /// Requests under way get no answer any more.
   ~KafkaBoard() override;
 
   void put(const std::string& key, std::string value, Done done) override;

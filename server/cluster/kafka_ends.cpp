@@ -42,7 +42,7 @@ void KafkaEnds::answer() {
   }
 }
 
-// One after the other: a partition whose leader is gone holds up the others for no longer than that.
+// Asks one partition after the other: a partition without a leader delays the others for kTimeoutMs at most.
 void KafkaEnds::run() {
   constexpr int kTimeoutMs = 100;
   pthread_setname_np(pthread_self(), "mxkv-log-ends");
@@ -58,7 +58,7 @@ void KafkaEnds::run() {
     const kafka::Partitions partitions{rd_kafka_topic_partition_list_new(1)};
     rd_kafka_topic_partition_t& one =
         *rd_kafka_topic_partition_list_add(partitions.get(), asked.topic.c_str(), asked.partition);
-    one.offset = RD_KAFKA_OFFSET_END;  // in the place of a time
+    one.offset = RD_KAFKA_OFFSET_END;  // used instead of a timestamp
     if (rd_kafka_offsets_for_times(&client_, partitions.get(), kTimeoutMs) == RD_KAFKA_RESP_ERR_NO_ERROR &&
         one.err == RD_KAFKA_RESP_ERR_NO_ERROR && one.offset >= 0) {
       asked.end = static_cast<LogPosition>(one.offset);

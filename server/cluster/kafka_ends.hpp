@@ -1,4 +1,4 @@
-// How far the logs of a Kafka go, asked by a thread of its own: the library only has a call for it that waits.
+// Asks Kafka for the ends of logs, on a thread of its own, because the library's only call for this blocks.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -16,19 +16,20 @@
 
 namespace mxkv::server {
 
-/// What the leader of a partition answers is the end of what all in-sync replicas have; a new leader answers nothing
-/// before it knows of all that the old one acknowledged (KIP-207). Thread-safety: one thread.
+/// A partition's leader answers with the end of the messages that all in-sync replicas have. A new leader
+/// answers only once it knows all messages that the old one acknowledged (KIP-207). Thread-safety: one
+/// thread.
 class KafkaEnds {
  public:
-  /// `bell`: an eventfd, rung when answer() has something to do. Both outlive this.
+  /// `bell`: an eventfd that rings when answer() has work. Both outlive this.
   KafkaEnds(rd_kafka_t& client, int bell) : client_(client), bell_(bell) {}
   KafkaEnds(const KafkaEnds&) = delete;
   KafkaEnds& operator=(const KafkaEnds&) = delete;
-  /// What was not answered is not any more.
+  /// Questions without an answer never get one.
   ~KafkaEnds();
 
   void ask(const std::string& topic, std::int32_t partition, OrderedLog::EndDone done);
-  /// Calls what was asked for.
+  /// Calls the callbacks of answered questions.
   void answer();
 
  private:
@@ -44,7 +45,7 @@ class KafkaEnds {
   rd_kafka_t& client_;
   int bell_;
   std::thread thread_;  ///< from the first ask() on
-  std::mutex mutex_;    ///< of what follows
+  std::mutex mutex_;    ///< guards the members below
   std::condition_variable changed_;
   bool ends_ = false;
   std::deque<Asked> asked_;

@@ -8,13 +8,13 @@
 namespace mxkv::server::kafka {
 namespace {
 
-/// A broker that is gone without a word is known to be so when a request to it has waited for so long; until then
-/// nothing is read of what it led. About as long as brokers take to replace one another.
+/// The time after which a request to a silent broker fails. Until then nothing is read from the partitions
+/// that it led. Brokers take about this long to replace one another.
 constexpr const char* kSilenceMs = "10000";
-/// Brokers that are back are found so soon.
+/// Brokers that are back are found within this time.
 constexpr const char* kLongestPauseMs = "1000";
 
-// By threads of the library. What it tells of its debugging it tells to nobody.
+// The library's threads call this. It drops debug lines.
 void say(const rd_kafka_t* client, int level, const char* facility, const char* text) {
   constexpr int kWarning = 4;
   constexpr int kInfo = 6;
@@ -54,7 +54,7 @@ Client start(rd_kafka_type_t type, Conf conf) {
   rd_kafka_conf_t* const given = conf.release();
   Client client{rd_kafka_new(type, given, error.data(), error.size())};
   if (client == nullptr) {
-    conf.reset(given);  // it is the client's only where there is one
+    conf.reset(given);  // only an existing client owns it
     throw std::runtime_error(std::string{"cluster: "} + error.data());
   }
   return client;

@@ -1,5 +1,5 @@
-// The library's objects, which go with their last holder; what is common to all that talk to a Kafka. For the kafka_
-// sources alone: nothing else sees the library.
+// The library's objects, which are freed with their last holder, and functions for all its users. For the
+// kafka_ sources alone: no other file sees the library.
 #pragma once
 
 #include <librdkafka/rdkafka.h>
@@ -36,20 +36,20 @@ using Event = Handle<rd_kafka_event_t, &rd_kafka_event_destroy>;
 
 /// Throws std::runtime_error, which names the property.
 void set_property(rd_kafka_conf_t& conf, const std::string& name, const std::string& value);
-/// What a client is to be told by the library's callbacks. It outlives the client.
+/// The target of a client's callbacks. It outlives the client.
 struct Caller {
   explicit Caller(std::shared_ptr<EngineLines> to) : lines(std::move(to)) {}
-  std::shared_ptr<EngineLines> lines;  ///< or null
+  std::shared_ptr<EngineLines> lines;  ///< may be null
 };
-/// Brokers and properties as given, and the caller as what callbacks are handed; null: there are none. Throws as
-/// set_property().
+/// The brokers and properties of `options`; callbacks get `caller`, or null: there are no callbacks. Throws
+/// as set_property().
 [[nodiscard]] Conf configuration(const KafkaOptions& options, Caller* caller = nullptr);
 /// Throws std::runtime_error.
 [[nodiscard]] Client start(rd_kafka_type_t type, Conf conf);
 
-/// The library rings when something comes into a queue that was empty.
+/// Makes the library ring when something arrives in an empty queue.
 void ring_for(rd_kafka_queue_t& queue, int eventfd);
-/// Ends all that is under way, with its callbacks.
+/// Ends all writes under way, and calls their callbacks.
 void end_of_writes(rd_kafka_t& producer);
 
 }  // namespace mxkv::server::kafka

@@ -19,7 +19,7 @@
 namespace mxkv::server {
 namespace {
 
-/// What shard.hpp relies on.
+/// The properties that shard.hpp relies on.
 using Properties = std::map<std::string, std::string>;
 Properties producer_rules(const KafkaOptions& options) {
   return {{"enable.idempotence", "true"},
@@ -28,13 +28,14 @@ Properties producer_rules(const KafkaOptions& options) {
           {"message.timeout.ms", std::to_string(options.append_timeout_ms)}};
 }
 Properties consumer_rules() {
-  return {{"auto.offset.reset", "error"},
-          {"allow.auto.create.topics", "false"},
-          {"enable.auto.commit", "false"},
-          {"check.crcs", "true"},
-          {"fetch.wait.max.ms", "100"},  // what comes ends a wait; idle brokers are asked ten times a second
-          {"fetch.error.backoff.ms", "50"},
-          {"isolation.level", "read_uncommitted"}};  // what others have not ended holds nobody up
+  return {
+      {"auto.offset.reset", "error"},
+      {"allow.auto.create.topics", "false"},
+      {"enable.auto.commit", "false"},
+      {"check.crcs", "true"},
+      {"fetch.wait.max.ms", "100"},  // a new message ends a wait; idle brokers are asked ten times a second
+      {"fetch.error.backoff.ms", "50"},
+      {"isolation.level", "read_uncommitted"}};  // open transactions of other programs delay no read
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ struct KafkaClient::Parts : kafka::Caller {
     ::close(bell);
   }
 
-  /// The library rings when something comes into a queue that was empty.
+  /// Makes the library ring when something arrives in an empty queue.
   void ring_for(rd_kafka_queue_t& what) const {
     static constexpr std::uint64_t kOne = 1;
     rd_kafka_queue_io_event_enable(&what, bell, &kOne, sizeof kOne);
@@ -98,7 +99,7 @@ struct KafkaClient::Parts : kafka::Caller {
     }
   }
 
-  /// Finds a topic's leaders now: the first message would wait for that, up to a second.
+  /// Finds a topic's leaders now; otherwise the first message would wait for that, up to a second.
   void look_up(const std::string& topic) {
     if (!writes_to.contains(topic)) {
       writes_to.emplace(topic, rd_kafka_topic_new(producer.get(), topic.c_str(), nullptr));
@@ -108,7 +109,7 @@ struct KafkaClient::Parts : kafka::Caller {
   [[nodiscard]] static Parts& of(void* opaque) {
     return *static_cast<Parts*>(static_cast<kafka::Caller*>(opaque));
   }
-  /// By poll(), on our thread.
+  /// poll() calls this, on our thread.
   static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
     const std::unique_ptr<OrderedLog::AppendDone> done{
         static_cast<OrderedLog::AppendDone*>(message->_private)};
@@ -129,7 +130,7 @@ struct KafkaClient::Parts : kafka::Caller {
     parts.failed = parts.failed || error == RD_KAFKA_RESP_ERR__FATAL;
   }
 
-  /// Ends all that is under way: as unknown, where it may be there.
+  /// Ends all appends under way: as unknown, if they may be stored.
   void settle() {
     rd_kafka_purge(producer.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     while (rd_kafka_outq_len(producer.get()) > 0) {
@@ -157,8 +158,8 @@ struct KafkaClient::Parts : kafka::Caller {
   kafka::Queue queue;
   std::unique_ptr<KafkaEnds> ends;
   std::map<std::string, kafka::Topic> writes_to;
-  kafka::Queue unheard;                         ///< answers that nobody waits for
-  std::vector<OrderedLog::AppendDone> refused;  ///< to be told by poll()
+  kafka::Queue unheard;                         ///< answers to trims, only looked at for errors
+  std::vector<OrderedLog::AppendDone> refused;  ///< poll() calls these
   std::map<std::pair<std::string, std::int32_t>, Log*> logs;
 };
 
@@ -192,7 +193,7 @@ class KafkaClient::Log final : public OrderedLog {
     what[3].vtype = RD_KAFKA_VTYPE_VALUE;
     what[3].u.mem = {.ptr = bytes.data(), .size = bytes.size()};
     what[4].vtype = RD_KAFKA_VTYPE_OPAQUE;
-    what[4].u.ptr = kept;  // delivered() has it then
+    what[4].u.ptr = kept;  // delivered() owns it from now on
     const kafka::Error error{rd_kafka_produceva(parts_.producer.get(), what.data(), what.size())};
     if (error != nullptr) {
       const std::unique_ptr<AppendDone> back{kept};
@@ -228,7 +229,7 @@ class KafkaClient::Log final : public OrderedLog {
     rd_kafka_topic_partition_list_add(partitions.get(), topic_.c_str(), partition_)->offset =
         static_cast<std::int64_t>(before);
     rd_kafka_DeleteRecords_t* what = rd_kafka_DeleteRecords_new(partitions.get());
-    // Nobody waits for it: what could not be trimmed now is trimmed with what comes.
+    // The trim is not waited for: if it fails, a later trim covers it.
     rd_kafka_DeleteRecords(parts_.producer.get(), &what, 1, nullptr, parts_.unheard.get());
     rd_kafka_DeleteRecords_destroy(what);
   }
@@ -281,7 +282,7 @@ void KafkaClient::poll(int wait_ms) {
     done({append_outcome::refused, 0});
   }
   rd_kafka_poll(parts_->producer.get(), 0);
-  // One by one: what the library hands out is not of a read that ended meanwhile, and a batch might be.
+  // One by one: a single message is never of a read that has ended meanwhile, but a batch might hold some.
   for (std::size_t i = 0; i < kAtOnce && !parts_->holds_reads; ++i) {
     const kafka::Message message{rd_kafka_consume_queue(parts_->queue.get(), 0)};
     if (message == nullptr) {
@@ -293,7 +294,7 @@ void KafkaClient::poll(int wait_ms) {
     if (log != parts_->logs.end()) {
       log->second->take(*message);
     }
-    // It rings only for a queue that was empty: what is left is the next turn's.
+    // The library rings only for an empty queue: the next poll() takes the rest.
     if (i + 1 == kAtOnce) {
       wake();
     }
@@ -310,7 +311,7 @@ void KafkaClient::poll(int wait_ms) {
   }
 }
 
-// What came meanwhile has rung before.
+// Messages that arrived while reads were held rang in vain, so ring again.
 void KafkaClient::hold_reads(bool holds) {
   if (std::exchange(parts_->holds_reads, holds) && !holds) {
     wake();

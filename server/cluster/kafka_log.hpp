@@ -1,11 +1,11 @@
-// Logs that a Kafka keeps: one partition of a topic each. Any server of the protocol will do.
+// Logs in Kafka, or any server of its protocol: each is one partition of a topic.
 //
-// What an engine may do wrong at a seam is told apart here: an append is *stored* when all in-sync replicas have it,
-// *refused* when it never left this process or was turned down, and *unknown* in all other cases. The producer is
-// idempotent, so that the client's own retries keep the order; one that has failed for good is replaced by a new one,
-// and what was under way is unknown.
+// The outcomes of an append (ordered_log.hpp) are: *stored* when all in-sync replicas have the message, *refused* when
+// it never left this process or was rejected, and *unknown* in all other cases. The producer is idempotent, so that the
+// library's own retries keep the order. A producer that has failed for good is replaced by a new one, and its appends
+// under way are unknown.
 //
-// The library has threads of its own. Everything of ours happens in poll().
+// The library has threads of its own. All our code runs in poll().
 #pragma once
 
 #include <cstddef>
@@ -21,26 +21,26 @@ namespace mxkv::server {
 
 struct KafkaOptions {
   std::string brokers;  ///< host:port, separated by commas
-  /// For the library, as its documentation names them: TLS, SASL. What this code relies on cannot be changed.
+  /// For the library, as its documentation names them: TLS, SASL. Properties that this code relies on are refused.
   std::map<std::string, std::string> properties;
-  std::uint32_t append_timeout_ms = 5000;  ///< then it is unknown what became of it
-  std::shared_ptr<EngineLines> lines{};    ///< what the library says of itself; null: nobody hears it
+  std::uint32_t append_timeout_ms = 5000;  ///< after this the outcome is unknown
+  std::shared_ptr<EngineLines> lines{};    ///< for the library's log lines; null: they are dropped
 };
 
 struct KafkaCounters {
-  std::uint64_t renewed = 0;  ///< producers that failed for good
-  std::string last_error;     ///< of the library's; empty: none yet
+  std::uint64_t renewed = 0;  ///< how often a failed producer was replaced
+  std::string last_error;     ///< the library's; empty: none so far
 };
 
-/// One process' connection to the brokers. Thread-safety: one thread, but the constructor's.
+/// A process' connection to the brokers. Thread-safety: one thread; the constructor may run on another.
 class KafkaClient final : public LogEngine {
  public:
-  /// Throws std::runtime_error, in words: a property that the library does not know, or that is not to be set.
-  /// Brokers that cannot be reached are no error: they are tried again for as long as this lives.
+  /// Throws std::runtime_error, in words: for a property that the library does not know, or that must not be set.
+  /// Brokers that cannot be reached are no error: the library retries for as long as this lives.
   explicit KafkaClient(KafkaOptions options);
   KafkaClient(const KafkaClient&) = delete;
   KafkaClient& operator=(const KafkaClient&) = delete;
-  /// What is under way is not answered any more.
+  /// Appends and questions under way get no answer any more.
   ~KafkaClient() override;
 
   [[nodiscard]] std::unique_ptr<OrderedLog> open(const std::string& topic, std::int32_t partition) override;

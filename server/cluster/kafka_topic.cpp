@@ -24,7 +24,7 @@ struct Rule {
   bool or_more = false;
 };
 
-/// Whether a setting is as its rule wants it.
+/// Whether a setting satisfies its rule.
 bool keeps(const Rule& rule, const std::string& value) {
   const auto digits = [](const std::string& text) {
     return !text.empty() && text.size() < 10 && text.find_first_not_of("0123456789") == std::string::npos;
@@ -33,7 +33,7 @@ bool keeps(const Rule& rule, const std::string& value) {
          (rule.or_more && digits(value) && digits(rule.value) && std::stoi(value) > std::stoi(rule.value));
 }
 
-/// What a topic must say, and why.
+/// The settings that a topic must have, and why.
 std::vector<Rule> rules_of(const TopicPlan& plan) {
   if (plan.board) {
     return {
@@ -58,7 +58,7 @@ kafka::Client admin_client(const KafkaOptions& options) {
   return kafka::start(RD_KAFKA_PRODUCER, kafka::configuration(options));
 }
 
-/// What an administrative request came to. Null: nothing, `error` says why.
+/// The answer to an administrative request. Null: none; `error` says why.
 template <class Send>
 kafka::Event answer_of(rd_kafka_t& client, rd_kafka_admin_op_t what, int patience_ms, std::string& error,
                        const Send& send) {
@@ -78,7 +78,7 @@ kafka::Event answer_of(rd_kafka_t& client, rd_kafka_admin_op_t what, int patienc
   return event;
 }
 
-/// Partitions and replicas.
+/// Checks partitions and replicas.
 TopicVerdict check_shape(rd_kafka_t& client, const TopicPlan& plan, int patience_ms) {
   const kafka::Topic topic{rd_kafka_topic_new(&client, plan.name.c_str(), nullptr)};
   const rd_kafka_metadata_t* found = nullptr;
@@ -108,8 +108,9 @@ TopicVerdict check_shape(rd_kafka_t& client, const TopicPlan& plan, int patience
   return {.answered = true, .dangers = std::move(dangers)};
 }
 
-/// Settings that the topic is better with. A board: each node says something a second, and a node that starts reads all
-/// that was not compacted yet. A log: brokers delete whole segments, and never the one that is written to.
+/// Settings that improve the topic. For a board: each node writes a message a second, and a starting node
+/// reads all that is not compacted yet. For a log: brokers delete whole segments, and never the one being
+/// written.
 std::vector<std::pair<const char*, const char*>> wishes_of(const TopicPlan& plan) {
   if (!plan.board) {
     return {{"segment.bytes", "67108864"}, {"segment.ms", "3600000"}};
@@ -117,7 +118,7 @@ std::vector<std::pair<const char*, const char*>> wishes_of(const TopicPlan& plan
   return {{"segment.bytes", "1048576"}, {"min.cleanable.dirty.ratio", "0.1"}};
 }
 
-/// One try. What the brokers say of the topic; where they say nothing, `error` tells why.
+/// One attempt. Returns the brokers' answer about the topic; if there is none, `error` says why.
 rd_kafka_resp_err_t ask_to_create(rd_kafka_t& client, const TopicPlan& plan, int patience_ms,
                                   std::string& error) {
   std::array<char, kafka::kErrorBytes> text{};
@@ -176,7 +177,7 @@ std::map<std::string, std::string> settings_of(const rd_kafka_event_t& event, st
   return settings;
 }
 
-/// What it was made with, or changed to since.
+/// Checks the topic's settings, which may have been changed since it was created.
 TopicVerdict check_settings(rd_kafka_t& client, const TopicPlan& plan, int patience_ms) {
   const ConfigResource resource{rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, plan.name.c_str())};
   rd_kafka_ConfigResource_t* one = resource.get();
@@ -213,11 +214,11 @@ std::string create_topic(const KafkaOptions& options, const TopicPlan& plan, int
       code = ask_to_create(*client, plan, patience_ms, error);
       made = code == RD_KAFKA_RESP_ERR_NO_ERROR;
     }
-    // It is there for all only a moment later.
+    // All brokers know the topic only a moment later.
     if (made && check_shape(*client, plan, patience_ms).dangers.empty()) {
       return {};
     }
-    // Brokers that are still on their way are too few replicas.
+    // If some brokers have not started yet, there are too few replicas: try again.
     const bool passes = made || code == RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR;
     if (!passes || std::chrono::steady_clock::now() > end) {
       return "topic " + plan.name + ": " + (error.empty() ? "does not show" : error);
@@ -236,7 +237,7 @@ TopicVerdict look_at_topic(const KafkaOptions& options, const TopicPlan& plan, i
 }
 
 std::vector<std::string> topic_dangers(const KafkaOptions& options, const TopicPlan& plan, int patience_ms) {
-  // A broker may not have heard of a new topic yet.
+  // A broker may not know a new topic yet.
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
   std::vector<std::string> dangers;
   for (;;) {

@@ -1,4 +1,4 @@
-// Keys beside others: where ranges are cut at shards.
+// Neighbouring keys: where ranges are cut at shards.
 //
 // All functions: any thread.
 #pragma once
@@ -14,8 +14,8 @@
 
 namespace mxkv::server {
 
-/// The least text above all that begin with `prefix`, in `room`, which has as many bytes at least; empty: there is
-/// none.
+/// The least text above all texts that begin with `prefix`; empty: none. `room`: at least as many bytes as
+/// `prefix`, for the result.
 [[nodiscard]] inline std::string_view behind_prefix(std::string_view prefix, char* room) noexcept {
   while (!prefix.empty() && prefix.back() == '\xFF') {
     prefix.remove_suffix(1);
@@ -29,7 +29,7 @@ namespace mxkv::server {
 
 using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
 
-/// The least key that is above another one.
+/// The least key above `key`.
 [[nodiscard]] inline std::string_view behind_key(std::string_view key, KeyRoom& room) noexcept {
   if (key.size() >= protocol::kMaxKeyBytes) {
     return behind_prefix(key, room.data());
@@ -39,7 +39,7 @@ using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
   return {room.data(), key.size() + 1};
 }
 
-/// The greatest key that is below another one, which is not empty.
+/// The greatest key below `key`, which is not empty.
 [[nodiscard]] inline std::string key_before(std::string_view key) {
   std::string before{key};
   if (before.back() == '\0') {
@@ -57,8 +57,8 @@ using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
   return shard > 0 && routes.begin_of(shard) == key ? shard - 1 : shard;
 }
 
-/// The part of a range that lies in a shard, by its bounds, walking up. What it refers to stays as long as `range`,
-/// `routes` and `room` do.
+/// The part of a range that lies in a shard, with explicit bounds, in ascending order. It refers to the bytes
+/// of `range`, `routes` and `room`.
 [[nodiscard]] inline protocol::RangeRequest part_in_shard(const protocol::RangeRequest& range,
                                                           const Routes& routes, std::uint32_t shard,
                                                           KeyRoom& room) noexcept {

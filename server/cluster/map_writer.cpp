@@ -103,11 +103,11 @@ Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit&
           "the brokers did not take the map, and may yet: look at the status before it is tried again" +
           reason(board)};
     }
-    // Somebody who made the very same change did no harm.
+    // Another writer that made the same change did no harm.
     if (view.history().key() == key || *view.history().current() == written.map) {
       break;
     }
-    // What lost is in nobody's way, but of no use either.
+    // The losing map does no harm, but has no use either.
     board.remove(key, {});
   }
   std::size_t under_way = 0;
@@ -117,7 +117,8 @@ Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit&
       board.remove(key, [&under_way](bool) { --under_way; });
     }
   }
-  // Not a must: the next one takes down what is left. But nothing may be called when this has returned.
+  // This cleanup is optional: the next writer removes the rest. But no callback may run after this function
+  // has returned.
   while (under_way != 0) {
     board.poll(kPollMs);
   }

@@ -1,7 +1,7 @@
-// Changing the map: the next version is made of the one in force, put on the board, and read again to see whether it was
-// the first. If another one was, it is made anew of that one.
+// Changes the map: makes the next version of the map in force, puts it on the board, and reads it back to see
+// whether it was the first of its version. If another map was, it starts again from that map.
 //
-// For tools: whoever calls waits. Thread-safety: the board's thread.
+// For tools: the caller waits. Thread-safety: the board's thread.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@
 
 namespace mxkv::server {
 
-/// What a tool sees of the board.
+/// A tool's view of the board.
 class BoardView final : public BoardSink {
  public:
   void put_up(std::uint64_t position, std::string_view key, std::optional<std::string_view> value) override;
@@ -28,11 +28,11 @@ class BoardView final : public BoardSink {
 
   [[nodiscard]] bool at_end() const noexcept { return at_end_; }
   [[nodiscard]] const MapHistory& history() const noexcept { return history_; }
-  /// The map, which there must be, and nodes: alive are those that said something since the end was reached.
+  /// The map, which must exist, and the nodes: a node is alive if it put up a word since the end was reached.
   [[nodiscard]] ClusterState state() const;
-  /// Whether all nodes of the map said something since the end was reached.
+  /// Whether all nodes of the map put up a word since the end was reached.
   [[nodiscard]] bool all_heard() const;
-  /// Who was heard is to be heard again.
+  /// Marks all nodes as not heard.
   void forget_who_is_alive();
   /// Keys of maps below the version.
   [[nodiscard]] std::vector<std::string> keys_below(std::uint64_t version) const;
@@ -40,14 +40,14 @@ class BoardView final : public BoardSink {
  private:
   MapHistory history_;
   std::map<std::string, ClusterState::Node, std::less<>> nodes_;
-  std::map<std::string, std::uint64_t> versions_;  ///< of the keys of maps that are there
+  std::map<std::string, std::uint64_t> versions_;  ///< of the map keys on the board
   bool at_end_ = false;
 };
 
-/// Reads all that is there. Empty, or why not: the brokers do not answer.
+/// Reads all values on the board. Empty, or the error: the brokers do not answer.
 [[nodiscard]] std::string read_all(Board& board, const BoardView& view, std::chrono::milliseconds patience);
 
-/// The next map, or why there is none. The map in force is not there where nothing is in force.
+/// Makes the next map, or says why there is none. `current` is null if no map is in force.
 using MapEdit = std::function<runtime::Result<ClusterMap>(const ClusterMap* current)>;
 
 struct MapWritten {
@@ -56,8 +56,9 @@ struct MapWritten {
   std::uint32_t lost_races = 0;
 };
 
-/// As above, with everything read before. `writer`: a number that no other one has. Errors: the edit's; that the brokers
-/// did not take it, of which nobody knows whether they will. Old versions are taken down, but for the last few.
+/// Changes the map as described above, after all has been read. `writer`: a unique number. Errors: the
+/// edit's; or the brokers did not take the map, and may still take it. Takes down old versions, except the
+/// last few.
 [[nodiscard]] runtime::Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit& edit,
                                                     std::uint64_t writer, std::chrono::milliseconds patience);
 

@@ -30,7 +30,7 @@ bool is_known(message_kind kind) noexcept {
   return false;
 }
 
-/// Of a message that is whole: that its fields go together.
+/// Checks a complete message: its fields must fit together.
 bool is_sound(const Message& message) noexcept {
   const bool claim = message.kind == message_kind::open;
   const bool part_of_more = message.parts != 1;
@@ -71,7 +71,7 @@ ParsedMessage parse_message(std::string_view bytes, const MessageScope& scope) n
   if (bytes.size() < kMessageHeaderBytes) {
     return flawed(message_flaw::damaged);
   }
-  // What else a newer version holds, its hash too, nobody knows here.
+  // The rest of a newer version's layout, its hash included, is unknown here.
   if (load_number<std::uint16_t>(at + 4) != kMessageVersion) {
     return flawed(message_flaw::version);
   }
@@ -121,7 +121,7 @@ std::string write_claim(const Claim& claim) {
   return write_lease(claim.lease_ns).append(claim.address);
 }
 
-// No address begins with the bytes of a lease: three of them are 0.
+// No address begins with the bytes of a lease, because three of them are 0.
 Claim parse_claim(std::string_view body) noexcept {
   const std::string_view number = body.substr(0, sizeof(std::uint64_t));
   if (const std::optional<std::uint64_t> lease_ns = parse_lease(number)) {

@@ -1,4 +1,5 @@
-// What a node tells of itself, its shards and their logs: for `stats cluster`, metrics and the status page. Values.
+// A node's report on itself, its shards and their logs: for `stats cluster`, metrics and the status page.
+// Values.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,22 @@
 
 namespace mxkv::server {
 
-/// What a shard that is held counts besides ShardCounters.
+/// A held shard's counters besides ShardCounters.
 struct HostedCounters {
-  std::uint64_t thrown_away = 0;  ///< times that memory was
+  std::uint64_t thrown_away = 0;  ///< how often its memory was dropped
   std::uint64_t snapshots_loaded = 0;
   std::uint64_t snapshots_taken = 0;
   std::uint64_t snapshots_failed = 0;
 };
 
-/// Of one shard, as people see it.
+/// The status of one shard, for people.
 struct ShardStatus {
   ShardPresence presence;
-  std::string owner;  ///< the peer address of its owner; empty: not known
+  std::string owner;  ///< the owner's peer address; empty: unknown
   ShardCounters counters;
   HostedCounters hosted;
   bool loading = false;
-  /// Of a follower that finds it out: all that was acknowledged so long ago is in memory.
+  /// For a follower that checks: all changes acknowledged at least this long ago are in memory.
   std::optional<std::uint64_t> staleness_ns{};
 };
 struct NodeStatus {
@@ -36,7 +37,7 @@ struct NodeStatus {
   std::uint64_t map_version = 0;
   std::uint32_t shards_of_cluster = 0;
   std::uint32_t nodes_alive = 0;
-  std::vector<ShardStatus> shards;  ///< that are held here
+  std::vector<ShardStatus> shards;  ///< the shards held here
   std::uint64_t epoch_current = 0;
   std::uint64_t epoch_durable = 0;
   std::uint64_t waiting_bytes = 0;
@@ -45,16 +46,16 @@ struct NodeStatus {
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;
   std::uint64_t voided = 0;
-  std::uint64_t given_up = 0;  ///< times that replies that waited were
-  std::uint64_t left_out = 0;  ///< of what was put on the board: nothing of this cluster's
+  std::uint64_t given_up = 0;  ///< how often waiting replies were given up
+  std::uint64_t left_out = 0;  ///< values on the board that are not this cluster's
   std::size_t lapsed = 0;      ///< shards that it owns and does not serve: the brokers do not acknowledge
-  bool board_silent = false;   ///< nothing was read of the board for a while, not even what this node said
-  std::string memory_failure;  ///< why it is no replica any more; empty: it is
-  bool complete = false;       ///< since the start all shards have been as far as the others were
-  std::size_t incomplete = 0;  ///< shards that were not, until then
+  bool board_silent = false;   ///< no word was read from the board for a while, not even this node's own
+  std::string memory_failure;  ///< why it is no replica any more; empty: it is one
+  bool complete = false;       ///< since the start, all shards have once been as far as the others
+  std::size_t incomplete = 0;  ///< shards that have not been so far yet
   std::string not_left;        ///< while the node ends: why others do not take its shards; empty: they do
-  std::uint64_t topic_dangers = 0;  ///< settings of topics that would lose acknowledged writes
-  std::string last_error;           ///< of the engine, or of memory; empty: there was none
+  std::uint64_t topic_dangers = 0;  ///< topic settings that would lose acknowledged writes
+  std::string last_error;           ///< of the engine, or of memory; empty: none
 };
 
 }  // namespace mxkv::server

@@ -1,5 +1,5 @@
-// The logs of a cluster as the sockets see them: replies wait until the logs have what they tell. As JournalGate, whose
-// comment says why nobody sleeps over a reply that may leave.
+// The cluster's logs as the sockets see them: a reply waits until the logs have all changes that it reveals.
+// It works as JournalGate, whose comment argues that no worker sleeps while one of its replies may leave.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@ namespace mxkv::server {
 /// Thread-safety: as DiskGate; changed() on the cluster's thread.
 class PipelineGate final : public DiskGate {
  public:
-  /// `wake`: ends a worker's sleep; `news`: has the cluster's thread look. Above `most_waiting` bytes that are not
-  /// acknowledged, connections are not read. What waits for `most_wait_ns` is given up.
+  /// `wake`: wakes a sleeping worker. `news`: wakes the cluster's thread. Connections are not read while more
+  /// than `most_waiting` bytes are unacknowledged. A reply that waits for `most_wait_ns` is given up.
   PipelineGate(EpochPipeline& pipeline, std::size_t workers, std::uint64_t most_waiting,
                std::uint64_t most_wait_ns, std::function<void(std::size_t)> wake, std::function<void()> news);
 
@@ -28,7 +28,7 @@ class PipelineGate final : public DiskGate {
   }
   void end_round(std::size_t worker) noexcept override { pipeline_.end_round(id(worker)); }
   void park(std::size_t worker) noexcept override { pipeline_.park(id(worker)); }
-  void unpark(std::size_t /*worker*/) noexcept override {}  // the next round's begin does it
+  void unpark(std::size_t /*worker*/) noexcept override {}  // begin_round() does it
   void waits(std::size_t worker, bool begins) noexcept override;
 
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override {

@@ -8,7 +8,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-/// Throws as Json does where it is no whole number from 0 on: of others, some cannot be converted.
+/// Throws as Json does if the value is no non-negative integer; a get<>() would convert some other values.
 std::uint64_t whole_number(const Json& object, const char* name) {
   return object.at(name).get_ref<const Json::number_unsigned_t&>();
 }

@@ -1,11 +1,11 @@
-// A copy of a range of the live store, for a replica that begins: the puts of its items as bodies that
-// ShardMemory::apply() takes, in key order, while workers go on writing.
+// A copy of a range of the live store, for a new replica: the puts of its items as bodies for
+// ShardMemory::apply(), in key order, while workers go on writing.
 //
-// It is of no one moment. With all that a log got since before start() applied behind it, it is what the store holds.
-// And it may hold what the log has not acknowledged: it counts once all is acknowledged that was recorded when its
-// last chunk came, and where the owner is ousted meanwhile it never does.
+// The copy is not of one moment. With all log messages since before start() applied to it, it equals the
+// store. It may hold unacknowledged changes: it counts once all changes recorded before its last chunk
+// arrived are acknowledged. If the owner is ousted before that, it never counts.
 //
-// Expired items are in it: what the log says next may touch them.
+// It includes expired items, because the log's next messages may touch them.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,33 @@
 
 namespace mxkv::server {
 
-/// One buffer is filled while the caller has the chunk before: who does not poll takes no more memory.
-/// Thread-safety: one thread, which is no worker's.
+/// While the caller has one chunk, the next one fills one buffer: a caller that does not poll takes no more
+/// memory. Thread-safety: one thread, not a worker.
 class RangeSnapshot {
  public:
   enum class state : std::uint8_t {
-    working,  ///< there is no chunk yet
+    working,  ///< no chunk is ready
     chunk,    ///< one was taken
-    end,      ///< there was none left
+    end,      ///< there is no further chunk
     failed,   ///< the workers have ended
   };
 
-  /// Of the keys in [from, to); `to` empty: to the end.
+  /// Copies the keys in [from, to); `to` empty: to the end.
   RangeSnapshot(Store& store, std::string_view from, std::string_view to)
       : store_(store), scan_(store, bell_, from, to, record_times::wall) {}
   RangeSnapshot(const RangeSnapshot&) = delete;
   RangeSnapshot& operator=(const RangeSnapshot&) = delete;
-  /// It has ended, or stop() said so.
+  /// The copy must have ended, or stop() must have returned true.
   ~RangeSnapshot();
 
   void start();
-  /// Puts the next chunk into `body`, whatever that held.
+  /// Replaces `body` by the next chunk.
   [[nodiscard]] state poll(std::string& body);
-  /// Until poll() may say something else, or `ns` have passed.
+  /// Waits until poll() may return something else, or `ns` have passed.
   void wait(std::uint64_t ns) { bell_.wait(ns); }
-  /// To be called until it says true: nothing of it is under way any more.
+  /// Call it until it returns true: then no task of the copy runs any more.
   [[nodiscard]] bool stop();
-  /// The same at once, when no worker runs any more.
+  /// Stops at once, when no worker runs any more.
   void drop(runtime::Worker& worker) noexcept { scan_.drop(worker); }
 
   [[nodiscard]] std::uint64_t items() const noexcept { return items_; }

@@ -44,7 +44,7 @@ std::optional<BodyEntry> RecordBodyReader::next() noexcept {
   if (left.size() < kBodyEntryHeaderBytes) {
     return fail("an entry is cut off");
   }
-  const char* const header = left.data();  // NOLINT: its length was looked at
+  const char* const header = left.data();  // NOLINT: the length was checked above
   const std::size_t record_bytes = load_number<std::uint32_t>(header);
   const std::size_t apart_bytes = load_number<std::uint32_t>(header + sizeof(std::uint32_t));
   if (left.size() - kBodyEntryHeaderBytes < record_bytes + apart_bytes) {
@@ -93,7 +93,7 @@ bool holds_nothing(const RecordBounds& bounds) noexcept {
   if (bounds.to <= bounds.from) {
     return bounds.to < bounds.from || bounds.from_is_open || bounds.to_is_open;
   }
-  // Between a key and the one with a zero byte more there is none.
+  // No key lies between a key and the same key with a zero byte appended.
   return bounds.from_is_open && bounds.to_is_open && bounds.to.size() == bounds.from.size() + 1 &&
          bounds.to.starts_with(bounds.from) && bounds.to.back() == '\0';
 }

@@ -1,9 +1,9 @@
-// The body of a group's message: records as journals have them, each with its value that is apart.
+// The body of a group's message: records as in a journal, each followed by its separate value, if it has one.
 //
 //   entries, one behind the other:  u32 record bytes | u32 apart bytes | record | value apart
 //
-// The lengths stand in front so that who deals or drops entries need not know records. Messages are hashed
-// (message.hpp); a body is none.
+// The lengths stand first, so that code that deals or drops entries need not parse records. A message has a
+// hash (message.hpp); a body has none.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace mxkv::server {
 
 inline constexpr std::size_t kBodyEntryHeaderBytes = 8;
 
-/// Writes bodies. Thread-safety: any thread, each to a body of its own.
+/// Writes bodies. Thread-safety: any thread, each with its own body.
 class RecordBody {
  public:
-  /// Appends an entry: a record as write_record() makes it, and the value that it says is apart, in pieces.
+  /// Appends an entry: a record as write_record() makes it, and its separate value in pieces.
   static void add(std::string& body, std::string_view record, std::span<const std::string_view> apart = {});
-  /// The same of a record that is not written yet.
+  /// The same for a record that is not written yet.
   template <class R>
   static void add_record(std::string& body, const R& record, std::span<const std::string_view> apart = {}) {
     char* const out = begin(body, encoded_bytes(record), bytes_of(apart));
@@ -34,38 +34,38 @@ class RecordBody {
 
  private:
   [[nodiscard]] static std::size_t bytes_of(std::span<const std::string_view> apart) noexcept;
-  /// Where the record goes.
+  /// Where the record's bytes belong.
   [[nodiscard]] static char* begin(std::string& body, std::size_t record_bytes, std::size_t apart_bytes);
   static void append(std::string& body, std::span<const std::string_view> apart);
 };
 
-/// What of the bounds lies in [from, to); `to` empty: to the end. Thread-safety: any thread.
+/// The part of the bounds in [from, to); `to` empty: to the end. Thread-safety: any thread.
 [[nodiscard]] RecordBounds kept_within(RecordBounds bounds, std::string_view from,
                                        std::string_view to) noexcept;
-/// Whether no key lies in them. Thread-safety: any thread.
+/// Whether no key lies in the bounds. Thread-safety: any thread.
 [[nodiscard]] bool holds_nothing(const RecordBounds& bounds) noexcept;
 
 /// An entry that was read. Refers to the body.
 struct BodyEntry {
   Record record;
-  std::string_view bytes;  ///< of the record, as written
-  std::string_view apart;  ///< the put's value, where it is apart
+  std::string_view bytes;  ///< the record as written
+  std::string_view apart;  ///< the value of a put, if it is separate
 };
 
-/// Reads the entries of a body, in order. Takes any bytes: never reads outside of them, and what is no entry
-/// is said, not followed. Allocates nothing. Thread-safety: one thread at a time.
+/// Reads the entries of a body, in order. Accepts any bytes: it never reads outside of them, and reports an
+/// invalid entry. Allocates nothing. Thread-safety: one thread at a time.
 class RecordBodyReader {
  public:
   explicit RecordBodyReader(std::string_view body, std::size_t position = 0) noexcept
       : body_(body), position_(position) {}
 
-  /// The next one; nothing: the end, or what stands there is none (see wrong()).
+  /// The next entry; nothing: the end, or an invalid entry (see wrong()).
   [[nodiscard]] std::optional<BodyEntry> next() noexcept;
 
-  /// What is wrong with the entry at position(), or null.
+  /// The mistake in the entry at position(), or null.
   [[nodiscard]] const char* wrong() const noexcept { return wrong_; }
   [[nodiscard]] bool at_end() const noexcept { return position_ == body_.size(); }
-  /// Of the next entry, or of the one that is wrong: bytes from the body's begin.
+  /// Of the next entry, or of the invalid one: bytes from the body's beginning.
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
 
  private:

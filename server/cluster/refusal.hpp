@@ -1,4 +1,4 @@
-// What is said where a request cannot be done here, or anywhere now. Each is a whole line.
+// The errors for a request that cannot be executed here, or anywhere now. Each is a whole line.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace mxkv::server {
 
-/// To another node: nothing was done; that one may have it, or nobody that is known.
+/// To another node: nothing was done. It is followed by the owner's address, or "-" if the owner is unknown.
 inline constexpr std::string_view kMoved = "SERVER_ERROR moved ";
-/// To a client, where nothing is sent on.
+/// To a client of a node that does not forward.
 inline constexpr std::string_view kNotHere = "SERVER_ERROR not here: ";
 inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory forwarding\r\n";
 
@@ -21,17 +21,18 @@ inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory
 [[nodiscard]] inline std::string no_owner_line(std::uint32_t shard) {
   return "SERVER_ERROR shard " + std::to_string(shard) + " has no owner\r\n";
 }
-/// The shard has an owner, as far as this node knows, and no connection to that node stands.
+/// This node knows an owner of the shard, but has no connection to it.
 [[nodiscard]] inline std::string unreachable_line(std::uint32_t shard, std::string_view address) {
   return "SERVER_ERROR shard " + std::to_string(shard) + ": its owner " + std::string{address} +
          " cannot be reached\r\n";
 }
-/// Of a write that was sent: it may have been done, or may be yet.
+/// For a write that was sent: it may have been executed, or may be yet.
 [[nodiscard]] inline std::string lost_line(std::uint32_t shard) {
   return "SERVER_ERROR outcome unknown: connection to the owner of shard " + std::to_string(shard) +
          " was lost\r\n";
 }
-/// Of what waited for the log in vain, or for a shard that is another node's now: it may have been done, or may be yet.
+/// For a reply that waited for the log in vain, or whose shard another node took: the write may have been
+/// executed, or may be yet.
 inline constexpr std::string_view kNotAcknowledged =
     "SERVER_ERROR outcome unknown: the cluster's log has not acknowledged it\r\n";
 /// `what`: a range, or a batch.
@@ -40,8 +41,9 @@ inline constexpr std::string_view kNotAcknowledged =
          std::to_string(other) + "\r\n";
 }
 
-/// Writes an error in place of a reply; the operation is still to be ended. `end_line`: false: others of its line
-/// follow, to whose client it would look like the end of them all: then the connection is closed.
+/// Writes an error instead of a reply; the caller still ends the operation. `end_line` false: the line has
+/// further keys, and the client would take the error for the end of all replies: then the connection is
+/// closed.
 inline void refuse_request(ConnectionTable& replies, const ReplyAddress& address, bool end_line,
                            std::string_view text) {
   if (end_line) [[likely]] {

@@ -24,7 +24,7 @@ std::string_view word_of(std::string_view line, int n) noexcept {
 
 }  // namespace
 
-// A data block is passed over by its length, whatever is in it.
+// Skips a data block by its length, whatever bytes it has.
 bool ReplyFrame::find_end(std::string_view bytes) noexcept {
   while (!failed_ && !ended_ && at_ <= bytes.size()) {
     const std::string_view rest = bytes.substr(at_);

@@ -1,4 +1,5 @@
-// Where a reply ends that another server sent: all replies of the text protocol, and nothing of what they say.
+// Finds the end of a reply of another server. It knows the form of all replies of the text protocol, not
+// their meaning.
 #pragma once
 
 #include <cstddef>
@@ -7,25 +8,25 @@
 
 namespace mxkv::server {
 
-/// How a reply is told from the next one.
+/// The rule by which a reply ends.
 enum class reply_shape : std::uint8_t {
-  one,  ///< of a request for one key: a line, with its data block; an END behind a block of the classic form
-  until_noop,  ///< anything, maybe nothing: an mn was sent behind the request, and MN is the reply's end
+  one,         ///< the reply to a one-key request: a line, with its data block; a classic block has an END
+  until_noop,  ///< anything, maybe nothing: an mn followed the request, and its MN ends the reply
 };
 
-/// Finds the end of the first reply in bytes that grow. Thread-safety: that of a plain value.
+/// Finds the end of the first reply in a growing buffer. Thread-safety: as a plain value.
 class ReplyFrame {
  public:
   explicit ReplyFrame(reply_shape shape = reply_shape::one) noexcept : shape_(shape) {}
 
-  /// Looks at the bytes from the reply's beginning on, of which there are as many as before, or more. True: it is
-  /// whole.
+  /// Looks at the bytes from the reply's beginning on, which only grow from call to call. True: the reply is
+  /// complete.
   [[nodiscard]] bool find_end(std::string_view bytes) noexcept;
-  /// What is whole: without the MN, if that is its end.
+  /// The bytes of the reply, without an MN that ends it.
   [[nodiscard]] std::size_t reply_bytes() const noexcept { return reply_bytes_; }
-  /// The same with it.
+  /// The same with the MN.
   [[nodiscard]] std::size_t all_bytes() const noexcept { return at_; }
-  /// What was sent is no reply.
+  /// The bytes are no reply.
   [[nodiscard]] bool failed() const noexcept { return failed_; }
 
  private:
@@ -35,9 +36,9 @@ class ReplyFrame {
 
   reply_shape shape_;
   bool failed_ = false;
-  bool ended_ = false;        ///< it is known where it ends: at at_, which may still have to come
-  std::size_t at_ = 0;        ///< behind what was taken
-  std::size_t searched_ = 0;  ///< of what follows, that holds no end of line
+  bool ended_ = false;        ///< the end is known: at_, which may not have arrived yet
+  std::size_t at_ = 0;        ///< all before it is parsed
+  std::size_t searched_ = 0;  ///< bytes after at_ without an end of line
   std::size_t reply_bytes_ = 0;
 };
 

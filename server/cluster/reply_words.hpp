@@ -1,4 +1,4 @@
-// Lines of meta commands that nodes send each other: keys in them, and words of their replies.
+// Meta commands between nodes: keys in their lines, and words of their replies.
 //
 // All functions: any thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace mxkv::server {
 
-/// As keys are sent with the flag b.
+/// The form of a key with the flag b.
 [[nodiscard]] inline std::string base64_of(std::string_view key) {
   std::string text(4 * ((key.size() + 2) / 3), '\0');
   protocol::write_base64(text.data(), key);
@@ -26,7 +26,7 @@ namespace mxkv::server {
   return number;
 }
 
-/// Calls `each` with the words behind the first one of a reply's first line, one for each flag.
+/// Calls `each` with each word of a reply's first line, except the first word: one for each flag.
 template <class Each>
 void each_word(std::string_view reply, const Each& each) {
   reply = reply.substr(0, reply.find('\r'));

@@ -1,8 +1,8 @@
-// Where each shard's keys are now, as seen from this node: what requests ask before they go to the store.
+// Where each shard's keys are now, as seen from this node: requests ask this before they go to the store.
 //
-// The ranges are fixed when a cluster is made, so that the splits are read without any care. What changes is a word a
-// shard for who has it, one for until when it is here, which is all that most requests ask, and one for how fresh a
-// replica is; the cluster's thread writes them.
+// A cluster's ranges are fixed when it is made, so reading the splits needs no synchronization. Three words
+// change per shard: its route; the moment until which it is here, which is all that most requests read; and
+// the freshness of a replica. The cluster's thread writes them; hint() of any thread may change the route.
 #pragma once
 
 #include <atomic>
@@ -20,21 +20,21 @@
 
 namespace mxkv::server {
 
-/// Who answers for a shard.
+/// The place that answers requests for a shard.
 struct Route {
   enum class to : std::uint8_t {
-    nobody,  ///< it has no owner that is known, or is being handed over
-    here,    ///< this node owns it; reads are right while its lease runs
-    peer,    ///< another node, maybe: who is asked there says who has it
+    nobody,  ///< it has no known owner, or is being handed over
+    here,    ///< this node owns it; reads are correct while its lease runs
+    peer,    ///< another node, maybe: the asked node answers, or says where the shard is
   };
   to where = to::nobody;
-  std::uint32_t peer = 0;  ///< its number, if there
+  std::uint32_t peer = 0;  ///< the peer's number, if `where` is peer
 
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-/// How many requests a worker sent on to other nodes, ever, and of these, how many ended, and all before them. One
-/// writer: the worker. What is behind an acquired number happened.
+/// `begun`: requests that a worker has ever forwarded. `ended`: this many of them, counted from the first,
+/// have all ended. One writer: the worker. A reader that acquires a number sees all that happened before it.
 struct ForwardMarks {
   std::atomic<std::uint64_t> begun{0};
   std::atomic<std::uint64_t> ended{0};
@@ -43,7 +43,8 @@ struct ForwardMarks {
 /// Thread-safety: given per function.
 class Routes {
  public:
-  /// `splits`: the first keys of all shards but the first, which begins with the least key; in order, none empty.
+  /// `splits`: the first keys of all shards except the first, in order, none empty. The first shard begins
+  /// with the least key.
   explicit Routes(std::vector<std::string> splits);
   Routes(const Routes&) = delete;
   Routes& operator=(const Routes&) = delete;
@@ -55,76 +56,78 @@ class Routes {
   }
   [[nodiscard, gnu::always_inline]] std::uint32_t shard_of(std::string_view key) const noexcept {
     const std::uint64_t head = index::head_of(key, 0);
-    std::size_t at = 0;  // without a branch on what the keys are
+    std::size_t at = 0;  // without a branch that depends on the keys
     for (const std::uint64_t split : heads_) {
       at += static_cast<std::size_t>(split < head);
     }
     return at < heads_.size() && heads_[at] == head ? shard_behind(at, key, head)
                                                     : static_cast<std::uint32_t>(at);
   }
-  /// The first key that is its; empty: from the least on.
+  /// The shard's first key; empty: the least key.
   [[nodiscard]] std::string_view begin_of(std::uint32_t shard) const noexcept {
     return shard == 0 ? std::string_view{} : std::string_view{splits_[shard - 1]};
   }
-  /// The first key that is the next one's; empty: it has no end.
+  /// The next shard's first key; empty: the shard has no end.
   [[nodiscard]] std::string_view end_of(std::uint32_t shard) const noexcept {
     return shard == splits_.size() ? std::string_view{} : std::string_view{splits_[shard]};
   }
   [[nodiscard]] Route route(std::uint32_t shard) const noexcept {
     return unpack(cells_[shard].route.load(std::memory_order_acquire));  // pairs with set()
   }
-  /// Whether the shard is here, and its lease runs: what is read then is right.
+  /// Whether the shard is here, and its lease runs: then reads are correct.
   [[nodiscard]] bool is_here(std::uint32_t shard, std::uint64_t now_ns) const noexcept {
     return now_ns < cells_[shard].here_until_ns.load(std::memory_order_acquire);  // pairs with tell_here()
   }
-  /// Whether memory has all of the shard that was acknowledged `staleness_ns` before `now_ns`. Only where it is not here.
+  /// Whether memory has all changes of the shard that were acknowledged `staleness_ns` before `now_ns`. Only
+  /// for a shard that is not here.
   [[nodiscard]] bool is_fresh(std::uint32_t shard, std::uint64_t now_ns,
                               std::uint64_t staleness_ns) const noexcept {
     const std::uint64_t from_ns = cells_[shard].fresh_from_ns.load(std::memory_order_acquire);
     return from_ns != 0 && now_ns <= from_ns + staleness_ns;
   }
-  /// The number of the node whose peer listener has this address: always the same one.
+  /// The number of the node whose peer listener has this address: always the same.
   [[nodiscard]] std::uint32_t peer(std::string_view address);
   [[nodiscard]] std::string peer_address(std::uint32_t peer) const;
-  /// One for each who sends requests on; it is there as long as this.
+  /// One for each forwarder; it lives as long as this.
   [[nodiscard]] ForwardMarks& add_marks();
-  /// What was sent on so far, by worker.
+  /// The requests forwarded so far, by worker.
   [[nodiscard]] std::vector<std::uint64_t> forwards_begun() const;
-  /// Whether all of that has ended.
+  /// Whether all these requests have ended.
   [[nodiscard]] bool forwards_ended(const std::vector<std::uint64_t>& begun) const;
 
-  // -- the cluster's thread
+  // -- the cluster's thread, except hint()
 
   void set(std::uint32_t shard, const Route& route) noexcept {
     cells_[shard].route.store(pack(route), std::memory_order_release);
     tell_here(cells_[shard], route);
   }
-  /// A node that was asked said that another one has it: taken unless this node knows better by its log.
+  /// Any thread. A node answered that another node has the shard: takes that, unless the route has changed
+  /// meanwhile.
   void hint(std::uint32_t shard, const Route& before, const Route& route) noexcept {
     MXKV_DCHECK(before.where != Route::to::here && route.where != Route::to::here, "its log alone says so");
     std::uint64_t expected = pack(before);
     cells_[shard].route.compare_exchange_strong(expected, pack(route), std::memory_order_acq_rel);
   }
-  /// Monotonic clock: how long it is here once its route says so.
+  /// Until when the shard is here once its route says so; monotonic clock.
   void set_lease(std::uint32_t shard, std::uint64_t until_ns) noexcept {
     cells_[shard].lease_until_ns = until_ns;
     tell_here(cells_[shard], route(shard));
   }
-  /// As Freshness says; 0: memory is not to be read.
+  /// The moment from Freshness; 0: memory must not be read.
   void set_fresh_from(std::uint32_t shard, std::uint64_t from_ns) noexcept {
     cells_[shard].fresh_from_ns.store(from_ns, std::memory_order_release);
   }
 
  private:
-  /// Where splits begin as the key does: from `at` on.
+  /// Compares whole splits, from `at` on, that have the key's first eight bytes.
   [[nodiscard, gnu::noinline]] std::uint32_t shard_behind(std::size_t at, std::string_view key,
                                                           std::uint64_t head) const noexcept;
 
   struct alignas(64) Cell {
     std::atomic<std::uint64_t> route{0};
-    std::atomic<std::uint64_t> here_until_ns{0};  ///< 0: it is not here
+    std::atomic<std::uint64_t> here_until_ns{0};  ///< 0: the shard is not here
     std::atomic<std::uint64_t> fresh_from_ns{0};
-    std::uint64_t lease_until_ns = 0;  ///< the cluster's thread's
+    std::uint64_t lease_until_ns = 0;  ///< for the cluster's thread
   };
 
   static void tell_here(Cell& cell, const Route& route) noexcept {
@@ -143,7 +146,7 @@ class Routes {
   std::vector<std::uint64_t>
       heads_;  ///< the first eight bytes of each split, as a number in the order of keys
   std::unique_ptr<Cell[]> cells_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::deque<std::string> peers_;
   std::deque<ForwardMarks> marks_;
 };

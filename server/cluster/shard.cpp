@@ -9,7 +9,7 @@ namespace mxkv::server {
 namespace {
 
 constexpr unsigned kMostDoublings = 2;     ///< of the time before a claim
-constexpr std::uint64_t kRestLeases = 40;  ///< without a false alarm: then the shard is quiet
+constexpr std::uint64_t kRestLeases = 40;  ///< a shard without a false alarm for this many leases is quiet
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Shard::start() {
   follow_from(next_);
 }
 
-// By the owner's lease: it says something three times in that time.
+// The owner's lease decides: an owner sends three messages in that time.
 std::uint64_t Shard::patience() {
   const std::uint64_t lease_ns = state_.term() == 0 ? wanted_lease_ns_ : state_.lease_ns();
   if (clock_.monotonic_ns() > false_alarm_ns_ + kRestLeases * lease_ns) {
@@ -41,7 +41,7 @@ std::uint64_t Shard::patience() {
 
 void Shard::note_void(const Message& message) noexcept {
   if (replaced_term_ != 0 && message.term == replaced_term_ && message.kind != message_kind::open) {
-    replaced_term_ = 0;  // once each
+    replaced_term_ = 0;  // once for each term
     false_alarms_ = std::min(false_alarms_ + 1, kMostDoublings);
     false_alarm_ns_ = clock_.monotonic_ns();
     claim_at_ns_ = std::max(claim_at_ns_, heard_ns_ + patience());
@@ -59,7 +59,7 @@ void Shard::tick(bool reads) {
   ticked_ns_ = now_ns;
   if (role_ == role::follows || role_ == role::claims) {
     if (stood_still) {
-      claim_at_ns_ = std::max(claim_at_ns_, now_ns + patience());  // what came meanwhile is not read yet
+      claim_at_ns_ = std::max(claim_at_ns_, now_ns + patience());  // newer messages are unread
     } else if (now_ns >= claim_at_ns_) {
       claim();
     }
@@ -68,7 +68,7 @@ void Shard::tick(bool reads) {
   if (role_ == role::stranded) {
     return;
   }
-  // In order, and only when no copy that is under way may come in between.
+  // Append in order, and only when no copy under way can come in between.
   if (again_ && under_way_ == 0 && next_ >= read_to_) {
     again_ = false;
     ++counters_.again;
@@ -83,14 +83,15 @@ void Shard::tick(bool reads) {
   if (serves && lease_ns_ != wanted_lease_ns_) {
     take_up_lease();
   }
-  // What is under way keeps the lease as well as a beat does.
+  // Messages under way renew the lease as well as a beat does.
   if (window_.empty() && now_ns >= last_sent_ns_ + lease_ns_ / 3) {
     const std::string told = serves ? write_lease(lease_ns_) : std::string{};
     enqueue({.kind = message_kind::beat, .body = told}, 0);
   }
 }
 
-// Whoever reads of a shorter lease waits for that one from then on, so no read is to rely on more from now on.
+// A node that reads the shorter lease waits for no more than that. So from now on no read here may rely on
+// more.
 void Shard::take_up_lease() {
   const bool shrinks = wanted_lease_ns_ < lease_ns_;
   lease_ns_ = wanted_lease_ns_;
@@ -116,7 +117,7 @@ void Shard::message(LogPosition position, std::string_view bytes) {
   if (position < next_) {
     return;
   }
-  // What it did not read may hold a claim, and who does not know of it would believe itself the owner.
+  // An unread message may be a claim; without it this node could believe itself the owner.
   if (position > next_) {
     begins_later();
     return;
@@ -203,11 +204,12 @@ void Shard::claim() {
     claim_sent_ns_ = clock_.monotonic_ns();
   }
   claim_at_ns_ = clock_.monotonic_ns() + patience();
-  // Whether it was stored, and whether it was the first one, the log says.
+  // The log tells whether the claim was stored, and whether it was the first.
   log_.append(write_message(open), [](Appended) {});
 }
 
-// Also of claims that were sent while others were decided: they are read here one after the other.
+// Also handles claims that were sent before an earlier one was decided: they are read here one after the
+// other.
 void Shard::take_claim(const Message& message, const ShardState& before) {
   parts_.clear();
   owner_address_ = parse_claim(message.body).address;
@@ -215,7 +217,7 @@ void Shard::take_claim(const Message& message, const ShardState& before) {
     be_ousted();
     return;
   }
-  // Not one of a former term of this node, which is read once more.
+  // Ignores claims of this node's former terms, which are read again.
   if (message.node == options_.node && message.term == claimed_term_ && message.epoch > past_claims_) {
     become_owner(before);
     return;
@@ -229,7 +231,7 @@ void Shard::take_claim(const Message& message, const ShardState& before) {
 
 void Shard::become_owner(const ShardState& before) {
   const std::uint64_t now_ns = clock_.monotonic_ns();
-  // A node that leaves a shard serves no more, and has said so in the log; and nobody served one without a term.
+  // A node that left the shard said so in the log, and serves no more. Without a term, no node has served.
   const bool free = before.left_to() != 0 || before.term() == 0;
   const std::uint64_t waits_for_ns =
       options_.rules.waits_by_the_owners_lease ? before.longest_lease_ns() : wanted_lease_ns_;
@@ -260,7 +262,7 @@ void Shard::enqueue(Message message, std::uint64_t epoch) {
                                                   .sequence = message.sequence,
                                                   .first_sent_ns = last_sent_ns_,
                                                   .lease_ns = lease_ns_});
-  // Behind one that is to be appended again it would be void.
+  // Behind a message that must be appended again, it would be void.
   if (!again_) {
     append(pending);
   }
@@ -309,7 +311,7 @@ void Shard::answered(std::uint64_t sequence, Appended appended) {
     again_ = true;
   } else if (pending == window_.begin() && pending != window_.end() && !reads_ &&
              (appended.position == next_ || !options_.rules.reads_gaps)) {
-    // Nothing came between: it counts.
+    // No message came between: it counts.
     ++counters_.straight;
     next_ = appended.position + 1;
     const ParsedMessage own = parse_message(pending->bytes, options_.scope);
@@ -337,7 +339,7 @@ void Shard::acknowledge_front() {
   }
 }
 
-// What is left to be done when an answer, or a message, was taken.
+// Continues after an answer, or a message.
 void Shard::settle() {
   if (role_ == role::leaves && window_.empty()) {
     have_left();

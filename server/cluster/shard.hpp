@@ -5,26 +5,30 @@
 //      └──────────────────────────────────────────────┴──(another one's claim is read)───┤
 //      └────────────────────────────(its yield is stored)── leaves <─────────────────────┘
 //
-// *Acknowledged.* A message of the owner counts for certain once it is stored directly behind all that the owner knows
-// of the log. Where there is a gap before it, the gap is read first: it may hold somebody's claim. So with nobody
-// else writing nothing is read back, and nothing that an ousted owner appends is ever answered.
+// *Acknowledged.* A message of the owner certainly counts once it is stored directly behind all that the
+// owner knows of the log. If there is a gap before it, the owner reads the gap first, because another node's
+// claim may be in it. So if no other node writes, the owner reads nothing back, and no append of an ousted
+// owner is ever acknowledged.
 //
-// *An answer that is lost.* The message is appended again, and all behind it, in order: whichever copy comes first
-// counts, and the rest repeats. The content of a sequence number never changes.
+// *A lost answer.* The owner appends the message again, and all later ones, in order: the first copy counts,
+// and the others are repeats. The content of a sequence number never changes.
 //
-// *Reads* of the owner need no log while its lease runs: for its lease from when its newest message that counts was
-// first SENT, by its own clock. Whoever claims serves only when that owner's lease and the margin have passed since it
-// RECEIVED the last message of the owner before. Clocks need not agree, only run at rates that differ by less than the
-// margin: one that runs at 1.05 behind one of 0.95 needs 1.05 / 0.95 = 1.106.
+// *Reads* of the owner need no log while its lease runs: one lease from the moment, by its own clock, at
+// which its newest message that counts was first SENT. A node that claims the shard serves only when the
+// former owner's lease and the margin have passed since it RECEIVED that owner's last message. Clocks need
+// not agree, only run at rates that differ by less than the margin: for rates of 1.05 and 0.95 the ratio is
+// 1.05 / 0.95 = 1.106.
 //
-// *A lease* is in the log: a claim tells it, and a beat tells another one. So nodes of different leases are safe, and a
-// cluster changes its lease while it serves. A longer one counts for messages that are sent behind the one that tells it:
-// whoever believes these has read that. A shorter one counts from when the owner makes that message.
+// *The lease* is in the log: a claim states it, and a beat changes it. So nodes with different leases are
+// safe, and a cluster can change its lease while it serves. A longer lease holds for messages sent behind the
+// beat that states it: a node that counts those messages has read that beat. A shorter lease holds from the
+// moment at which the owner makes the beat.
 //
-// *Claims* are always safe, and only rude when early: the log decides. So how long one waits before is a matter of
-// behaviour, and is no part of what is decided. But a claim that takes a shard from an owner which lives throws memory away
-// there; where machines are too busy for their leases, that makes them busier. That the owner lived its void messages
-// tell. All wait twice as long then, and four times after another one, until the shard has been quiet for a while.
+// *Claims* are always safe, because the log decides; an early claim is only rude. So the wait before a claim
+// concerns behaviour, not safety. But a claim that takes the shard from a live owner makes that owner drop
+// memory; on machines too busy for their leases, this makes them busier. The former owner's void messages
+// show that it lived. Then all nodes wait twice as long, and four times after another such claim, until the
+// shard has been quiet for a while.
 #pragma once
 
 #include <cstddef>
@@ -43,71 +47,74 @@
 
 namespace mxkv::server {
 
-/// Where a shard's log is taken up: what is before it is in memory, and `state` is what came of it.
+/// Where reading of a shard's log begins: memory has all before it, and `state` is the result of all before
+/// it.
 struct ShardStart {
   LogPosition position = 0;
   ShardState state;
 };
 
-/// The memory that a shard's log is of. Called on the shard's thread.
+/// The memory that has a shard's data. Called on the shard's thread.
 class ShardHost {
  public:
   virtual ~ShardHost() = default;
-  /// A group of somebody else, or of this node in a former term, whole. In the order of the log.
+  /// A whole group of another node, or of this node in a former term. In the order of the log.
   virtual void apply(std::uint64_t epoch, std::string_view records) = 0;
-  /// All that counts before this node's term was applied. It may append, and serve once Shard::serves().
+  /// All that counts before this node's term has been applied. The host may append and serve once
+  /// Shard::serves().
   virtual void owns(std::uint64_t term) = 0;
-  /// What was submitted up to `epoch` is stored for good, and counts.
+  /// All records submitted up to `epoch` are stored for good, and count.
   virtual void acknowledged(std::uint64_t epoch) = 0;
-  /// The shard is another one's. What was submitted and not acknowledged is void, known to be so, and memory that
-  /// holds it is to be thrown away. Returns where to begin again; nothing: memory holds nothing that is void.
+  /// Another node owns the shard. Records that were submitted and not acknowledged are void, and memory that
+  /// holds them must be dropped. Returns where to begin again; nothing: the shard reads on, until the host
+  /// calls begin_again() if it drops memory.
   virtual std::optional<ShardStart> ousted() = 0;
-  /// The log cannot be read any more from where memory stands. Whether what was submitted and not acknowledged counts
-  /// nobody here will know: it is never answered. Nothing more comes.
+  /// The log cannot be read any more from memory's position. It stays unknown whether records that were
+  /// submitted and not acknowledged count: they are never acknowledged. No further call follows.
   virtual void stranded() = 0;
 };
 
-/// What a proof breaks, to see that it would notice.
+/// Rules that a proof breaks, to see that it notices.
 struct ShardRules {
   bool reads_gaps = true;
   bool lease_from_sending = true;
-  bool waits_by_the_owners_lease = true;  ///< else by its own
-  bool lease_shrinks_at_once = true;      ///< else once that is acknowledged
-  bool snapshots_wait = true;             ///< until what they hold is durable
-  bool drops_wait = true;                 ///< of memory, until no worker is in a round that began before
+  bool waits_by_the_owners_lease = true;  ///< else by its own lease
+  bool lease_shrinks_at_once = true;      ///< else once the beat is acknowledged
+  bool snapshots_wait = true;             ///< until the changes in them are durable
+  bool drops_wait = true;                 ///< until no worker is in a round that began before
   FreshnessRules freshness{};
 };
 
 struct ShardOptions {
   MessageScope scope;
-  std::uint64_t node = 0;  ///< of this start of the process; never 0, and never the same again
-  std::string address;     ///< told to the others
-  /// A third of it passes between two beats, and before a shard that was left to somebody else is claimed.
+  std::uint64_t node = 0;  ///< of this start of the process; never 0, and never reused
+  std::string address;     ///< for the other nodes
+  /// A third of it passes between two beats, and before this node claims a shard that was left to another
+  /// one.
   std::uint64_t lease_ns = 3'000'000'000;
-  std::uint64_t margin_permille = 1120;  ///< of the lease, before a new owner serves; rates of clocks differ
-  std::uint64_t fresh_ns =
-      0;  ///< between two times that a follower finds out how fresh it is; 0: it does not
+  std::uint64_t margin_permille = 1120;  ///< of the lease, before a new owner serves: clock rates differ
+  std::uint64_t fresh_ns = 0;            ///< between two checks of a follower's freshness; 0: no checks
   std::size_t part_bytes = std::size_t{900} << 10U;
-  std::uint64_t seed = 1;  ///< of how long each one waits
+  std::uint64_t seed = 1;  ///< of the random part of a wait
   ShardRules rules;
 };
 
-/// What a shard counts. Thread-safety: a value.
+/// A shard's counters. Thread-safety: a value.
 struct ShardCounters {
   std::uint64_t claims = 0;
-  std::uint64_t terms = 0;  ///< that this node owned it
+  std::uint64_t terms = 0;  ///< terms in which this node owned it
   std::uint64_t ousted = 0;
   std::uint64_t yielded = 0;
   std::uint64_t straight = 0;   ///< messages acknowledged without reading
-  std::uint64_t gaps = 0;       ///< read, before anything behind them was acknowledged
-  std::uint64_t again = 0;      ///< times that what was not answered was appended once more
+  std::uint64_t gaps = 0;       ///< gaps read before a message behind them was acknowledged
+  std::uint64_t again = 0;      ///< how often unanswered messages were appended again
   std::uint64_t repeats = 0;    ///< read
   std::uint64_t voids = 0;      ///< read
   std::uint64_t discarded = 0;  ///< read, with a flaw
   message_flaw last_flaw = message_flaw::none;
 };
 
-/// Thread-safety: one thread, on which the log answers.
+/// Thread-safety: one thread, which also gets the log's answers.
 class Shard final : private LogSink {
  public:
   enum class role : std::uint8_t {
@@ -115,58 +122,61 @@ class Shard final : private LogSink {
     claims,
     owns,
     leaves,
-    stranded,  ///< the log was cut off behind what memory holds: it takes no part, until it is made anew elsewhere
+    stranded,  ///< the log is cut off behind memory's position: takes no part until begin_again()
   };
 
-  /// `clock`: this node's; only its intervals matter.
+  /// `clock`: this node's; only intervals matter.
   Shard(ShardOptions options, OrderedLog& log, ShardHost& host, const runtime::Clock& clock,
         ShardStart start);
   Shard(const Shard&) = delete;
   Shard& operator=(const Shard&) = delete;
 
-  /// Once: begins to read.
+  /// Call it once: begins to read.
   void start();
-  /// What time alone brings about: beats, claims. To be called a few times a beat. `reads`: whether what is in the log
-  /// is read at present; else silence means nothing.
+  /// Does what time alone requires: beats, claims. Call it a few times a beat. `reads`: whether the log is
+  /// being read at present; if not, silence means nothing.
   void tick(bool reads = true);
 
-  /// Of this node's claims from now on; an owner tells it and goes by it at the next tick at which it serves.
+  /// Sets the lease of this node's next claims. An owner states it, and uses it, at the next tick at which it
+  /// serves.
   void set_lease(std::uint64_t lease_ns) noexcept { wanted_lease_ns_ = lease_ns; }
 
-  /// Whether what memory holds is what the shard holds, now. Reads that were begun while it was true may be answered
-  /// when all that they saw is acknowledged.
+  /// Whether memory holds exactly the shard's data, now. A read that begins while this is true may be
+  /// answered when all changes that it saw are acknowledged.
   [[nodiscard]] bool serves() const noexcept;
-  /// Changes of an epoch, greater than those before, in an order of their own. Only while serves() has been true in
-  /// this term, and before leave().
+  /// Submits the changes of an epoch, which is greater than the epochs before; within it they may have any
+  /// order. Only after serves() has been true in this term, and before leave().
   void submit(std::uint64_t epoch, std::string_view records);
-  /// Leaves the shard to another node, once what was submitted is acknowledged. It serves no more from now on.
+  /// Leaves the shard to another node once all submitted records are acknowledged. It serves no more from now
+  /// on.
   void leave(std::uint64_t to);
-  /// Memory was thrown away, and holds what `start` says: reads on from there, and owns nothing. Not within a call of
-  /// the host.
+  /// Memory was dropped, and holds the data up to `start`: reads on from there, and owns nothing. Not within
+  /// a call of the host.
   void begin_again(const ShardStart& start);
-  /// Reads no more, and takes no part any more; what is under way is nobody's. Its log may go then.
+  /// Stops reading and taking part; answers under way are ignored. Afterwards its log may be destroyed.
   void end();
 
   [[nodiscard]] role now() const noexcept { return role_; }
   [[nodiscard]] const ShardState& state() const noexcept { return state_; }
-  [[nodiscard]] LogPosition position() const noexcept { return next_; }  ///< of what comes next
-  /// Until when the newest message that counts, or the claim, keeps reads right; of an owner. Monotonic clock.
+  [[nodiscard]] LogPosition position() const noexcept { return next_; }  ///< of the next message
+  /// Until when reads are correct, by the newest message that counts or by the claim; for an owner. Monotonic
+  /// clock.
   [[nodiscard]] std::uint64_t lease_until_ns() const noexcept { return lease_until_ns_; }
-  /// When the owner was last heard of, or this node began to follow.
+  /// When the owner was last heard, or this node began to follow.
   [[nodiscard]] std::uint64_t heard_ns() const noexcept { return heard_ns_; }
-  /// Where the owner said that it is; empty: not known.
+  /// The owner's own statement of its address; empty: unknown.
   [[nodiscard]] const std::string& owner_address() const noexcept { return owner_address_; }
   [[nodiscard]] std::size_t unanswered() const noexcept { return window_.size(); }
   [[nodiscard]] const ShardCounters& counters() const noexcept { return counters_; }
 
  private:
-  /// A message of this term that is not yet known to count.
+  /// A message of this term that may not count yet.
   struct Pending {
     std::string bytes;
-    std::uint64_t epoch = 0;  ///< acknowledged with it; 0: none
+    std::uint64_t epoch = 0;  ///< the epoch that it acknowledges; 0: none
     std::uint64_t sequence = 0;
     std::uint64_t first_sent_ns = 0;
-    std::uint64_t lease_ns = 0;  ///< of the sender then
+    std::uint64_t lease_ns = 0;  ///< the sender's lease at that time
     bool under_way = false;
   };
 
@@ -190,7 +200,7 @@ class Shard final : private LogSink {
   void acknowledge_front();
   void settle();
 
-  /// How long to hear nothing before a claim.
+  /// How long the owner must be silent before a claim.
   [[nodiscard]] std::uint64_t patience();
   void note_void(const Message& message) noexcept;
   [[nodiscard]] std::uint64_t courtesy_ns() const noexcept { return wanted_lease_ns_ / 3; }
@@ -210,29 +220,28 @@ class Shard final : private LogSink {
 
   // Follower.
   std::uint64_t heard_ns_ = 0;        ///< when the last message that counts was received
-  std::uint64_t claim_at_ns_ = 0;     ///< unless something is heard
-  unsigned false_alarms_ = 0;         ///< owners that were replaced and lived, one soon after the other
-  std::uint64_t false_alarm_ns_ = 0;  ///< when that was last
+  std::uint64_t claim_at_ns_ = 0;     ///< unless a message arrives before
+  unsigned false_alarms_ = 0;         ///< recent cases in which a replaced owner still lived
+  std::uint64_t false_alarm_ns_ = 0;  ///< the time of the last one
   std::uint64_t replaced_term_ =
-      0;  ///< the last one that another node ended; 0: or its owner is known to have lived
-  std::uint64_t claimed_term_ = 0;  ///< by this node, and not yet decided; or the one that it owns
-  std::uint64_t past_claims_ = 0;   ///< so many were made before it followed
-  std::string parts_;               ///< of a group that is not yet whole
+      0;  ///< the last term that a claim ended; 0: none, or its owner is known to have lived
+  std::uint64_t claimed_term_ = 0;  ///< by this node: the term it claims, or owns
+  std::uint64_t past_claims_ = 0;   ///< claims made before it followed
+  std::string parts_;               ///< of an incomplete group
   std::string owner_address_;
 
   // Owner.
   std::uint64_t serve_from_ns_ = 0;
-  std::uint64_t lease_ns_ = 0;  ///< as it told last
+  std::uint64_t lease_ns_ = 0;  ///< as it stated last
   std::uint64_t lease_until_ns_ = 0;
   std::uint64_t claim_sent_ns_ = 0;
   std::uint64_t last_sent_ns_ = 0;
   std::uint64_t last_sequence_ = 0;
   std::deque<Pending> window_;
   std::size_t under_way_ = 0;
-  bool again_ = false;  ///< some of the window is not stored, or may not be
-  LogPosition read_to_ =
-      0;  ///< something was stored behind what is accounted for: read on up to there, excluded
-  std::uint64_t life_ = 0;  ///< answers of a former term are nobody's
+  bool again_ = false;       ///< some message of the window is not stored, or may not be
+  LogPosition read_to_ = 0;  ///< a message was stored behind a gap: read up to here, excluded
+  std::uint64_t life_ = 0;   ///< answers to a former term are ignored
 };
 
 }  // namespace mxkv::server

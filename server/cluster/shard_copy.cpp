@@ -11,7 +11,7 @@
 namespace mxkv::server {
 namespace {
 
-/// As an operation on a range; nothing: the record is of one key, or does nothing in a cluster.
+/// The record as an operation on a range; nothing: it is of one key, or has no effect in a cluster.
 std::optional<RangeOperation> range_of(const Record& record) {
   return std::visit(
       [](const auto& one) -> std::optional<RangeOperation> {
@@ -106,7 +106,7 @@ void ShardCopy::take_snapshot_body(std::string_view body) {
   }
 }
 
-// The snapshot's answer may come before the end's: nothing is read of the log until both are there.
+// The snapshot may be complete before the log's end is known: the log is read only when both are.
 ShardCopy::state ShardCopy::step() {
   if (!wrong_.empty()) {
     return state::broken;
@@ -119,7 +119,7 @@ ShardCopy::state ShardCopy::step() {
   }
   if (!end_->has_value()) {
     if (!*asking_) {
-      ask_end();  // the brokers did not say
+      ask_end();  // the brokers did not answer
     }
     return state::reading;
   }
@@ -143,7 +143,7 @@ void ShardCopy::message(LogPosition position, std::string_view bytes) {
   if (position < end()) {
     feed_.message(position, bytes);
   }
-  if (position + 1 >= end()) {  // what stands before may be a hole
+  if (position + 1 >= end()) {  // a hole may stand before it
     reached_ = true;
     log_.stop();
   }

@@ -1,12 +1,12 @@
-// The items of a shard as of one position of its log, put together from the logs alone: the newest snapshot, and behind
-// it what the log got. For backups: no node is asked, and none has to run.
+// The items of a shard as of one position of its log, put together from the logs alone: the newest snapshot,
+// and the later messages of the log. For backups: no node is asked, and none has to run.
 //
 //   end of the log asked ──> snapshot read ──> log read up to that end ──> whole
 //
-// The end is asked for first. So all writes that were acknowledged before that are in the copy, and no write that was
-// appended later. A snapshot holds items of its position *or later*: what the log tells behind it is applied on top, as a
-// node's memory does it (apply_task.hpp, apply_range_task.hpp): of two changes of a key the one with the greater order
-// counts.
+// The end is asked for first. So the copy has all writes that were acknowledged before the question, and no
+// write that was appended later. A snapshot holds items of its position *or later*. So later records of the
+// log are applied on top, as in a node's memory (apply_task.hpp, apply_range_task.hpp): of two changes of a
+// key the one with the greater order counts.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class CopiedItems {
   [[nodiscard]] const Map& all() const noexcept { return items_; }
 
  private:
-  /// The item that a change with this order applies to; null: there is none, or a newer one.
+  /// The item that a change with this order applies to; null: there is none, or it is newer.
   [[nodiscard]] CopiedItem* older(std::string_view key, std::uint64_t order);
 
   Map items_;
@@ -50,7 +50,8 @@ class CopiedItems {
 /// Reads one shard. Thread-safety: the logs' thread.
 class ShardCopy final : private LogSink {
  public:
-  /// The logs outlive this. `snapshot`: the newest one; nothing: there is none, and the log is read from its begin.
+  /// The logs outlive this. `snapshot`: the newest one; nothing: there is none, and the log is read from its
+  /// beginning.
   ShardCopy(OrderedLog& log, OrderedLog& snapshots, const MessageScope& scope,
             const std::optional<SnapshotEntry>& snapshot);
   ~ShardCopy() override;
@@ -59,19 +60,19 @@ class ShardCopy final : private LogSink {
 
   enum class state : std::uint8_t {
     reading,
-    whole,    ///< items() is what the shard held at end()
-    trimmed,  ///< the logs went on meanwhile: a newer snapshot is to be read
+    whole,    ///< items() are the shard's at end()
+    trimmed,  ///< the logs went on meanwhile: read a newer snapshot
     broken,   ///< see wrong()
   };
-  /// Goes on. To be called behind each poll of the engine.
+  /// Continues. Call it after each poll of the engine.
   state step();
 
   [[nodiscard]] const CopiedItems::Map& items() const noexcept { return items_.all(); }
-  /// The position behind the last message that counts for the copy.
+  /// The position behind the last message that the copy includes.
   [[nodiscard]] LogPosition end() const noexcept { return end_->value_or(0); }
-  /// Grows while something comes.
+  /// Grows while messages arrive.
   [[nodiscard]] std::uint64_t progress() const noexcept;
-  /// Of a copy that is broken, in words.
+  /// Why the copy is broken, in words.
   [[nodiscard]] const std::string& wrong() const noexcept { return wrong_; }
 
  private:
@@ -88,7 +89,7 @@ class ShardCopy final : private LogSink {
   bool follows_ = false;  ///< the log is being read
   bool trimmed_ = false;
   bool reached_ = false;
-  std::shared_ptr<std::optional<LogPosition>> end_;  ///< with an answer, which may come later than this lives
+  std::shared_ptr<std::optional<LogPosition>> end_;  ///< shared with the answer, which may outlive this
   std::shared_ptr<bool> asking_;
   ChangeFeed feed_;
   SnapshotLoader loader_;

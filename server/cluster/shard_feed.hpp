@@ -1,7 +1,7 @@
-// What of the store's changes goes to the logs: all but those that came from a log.
+// Selects the store's changes that go to the logs: all except those that came from a log.
 //
-// It stands between the commit point and the journal of the store. A follower's tree changes as its owner's log
-// says; were these changes told again, they would come back for ever.
+// It stands between the commit point and the store's journal. A follower's tree changes as its owner's log
+// says; if these changes were recorded again, they would return for ever.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@
 
 namespace mxkv::server {
 
-/// Whether what passes the commit point on this worker now is a change that ShardMemory makes. On the worker.
+/// Whether ShardMemory makes the change that passes the commit point on this worker now. On the worker.
 [[nodiscard]] inline bool applies(runtime::Worker& worker) noexcept {
   return worker.local<WorkerContext>().applies;
 }
@@ -20,7 +20,7 @@ namespace mxkv::server {
 /// Thread-safety: as CommitListener.
 class ShardFeed final : public index::CommitListener<std::string_view> {
  public:
-  /// `next` is told what clients do; it outlives this.
+  /// `next` gets the clients' changes; it outlives this.
   explicit ShardFeed(index::CommitListener<std::string_view>& next) noexcept : next_(next) {}
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override {
@@ -28,7 +28,7 @@ class ShardFeed final : public index::CommitListener<std::string_view> {
       next_.passed(commit, worker);
     }
   }
-  // Nothing that is applied is part of a group.
+  // A change from a log is never part of a group.
   void group_begins(runtime::Worker& worker) noexcept override { next_.group_begins(worker); }
   void group_ends(runtime::Worker& worker) noexcept override { next_.group_ends(worker); }
 

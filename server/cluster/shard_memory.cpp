@@ -60,7 +60,7 @@ void ShardMemory::add(ApplyStages stages, std::uint64_t bytes) {
     return;
   }
   if (stages.empty()) {
-    stages.push_back(std::make_unique<ApplyStage>());  // it ends in its turn
+    stages.push_back(std::make_unique<ApplyStage>());  // an empty call still ends in its turn
   }
   stages.back()->call = begun_;
   stages.back()->counted_bytes = bytes;
@@ -87,12 +87,12 @@ bool ShardMemory::go_on(Starts& starts) {
     before = stages_.size();
     begin_next(starts);
     moved = end_first() || moved;
-  } while (stages_.size() < before);  // what is first now may be a range
+  } while (stages_.size() < before);  // the first stage may now be a range
   return moved;
 }
 
 void ShardMemory::begin_next(Starts& starts) {
-  // A range alone: nothing is under way when it begins, and nothing begins while it is.
+  // A range runs alone: it begins when no stage is under way, and no stage begins while it runs.
   while (started_ < stages_.size() && (started_ == 0 || !stages_[started_ - 1]->range.has_value())) {
     ApplyStage& stage = *stages_[started_];
     if (stage.range.has_value()) {

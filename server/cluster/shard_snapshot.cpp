@@ -52,11 +52,11 @@ std::string write_snapshot_entry(const SnapshotEntry& entry) {
 std::optional<SnapshotEntry> parse_snapshot_entry(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   try {
-    // Throws where it is no whole number from 0 on.
+    // Throws if the value is no non-negative integer.
     const auto number = [&json](const char* name) {
       return json.at(name).get_ref<const Json::number_unsigned_t&>();
     };
-    // An older server tells no lease.
+    // An older server states no lease.
     const auto lease = [&](const char* name) { return json.contains(name) ? number(name) : kLongestLeaseNs; };
     return SnapshotEntry{.number = number("number"),
                          .node = number("node"),
@@ -83,7 +83,7 @@ SnapshotWriter::SnapshotWriter(OrderedLog& log, const MessageScope& scope, std::
       source_(std::move(source)),
       shared_(std::make_shared<Shared>()) {}
 
-// Whatever an engine takes in a message: a large value may be more.
+// Cuts a piece to the size that any engine takes in a message: a large value may be bigger.
 void SnapshotWriter::append(std::string_view piece) {
   const std::size_t parts = std::max<std::size_t>(1, (piece.size() + kPartBytes - 1) / kPartBytes);
   for (std::size_t part = 0; part < parts; ++part) {
@@ -148,7 +148,7 @@ SnapshotLoader::~SnapshotLoader() {
   log_.stop();
 }
 
-// Parts came in order when they were written; one may be there twice.
+// The parts were written in order; one may be there twice.
 void SnapshotLoader::message(LogPosition /*position*/, std::string_view bytes) {
   const ParsedMessage parsed = parse_message(bytes, scope_);
   const Message& message = parsed.message;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kFirst = '!';
 constexpr std::uint32_t kPrintable = '~' - '!' + 1;
 
-/// The shortest text above `below` and not above `key`, which is above it.
+/// The shortest text above `below` and at most `key`, where `key` is above `below`.
 std::string shortest_between(std::string_view below, std::string_view key) {
   const auto [other, differs] = std::ranges::mismatch(below, key);
   return std::string{key.substr(0, static_cast<std::size_t>(differs - key.begin()) + 1)};

@@ -11,16 +11,18 @@
 
 namespace mxkv::server {
 
-/// Each shard costs its owner three messages a lease, and each node that keeps it a place in what it fetches.
+/// Each shard costs its owner three messages a lease, and each replica a partition to fetch.
 inline constexpr std::uint32_t kMostShards = 256;
-/// More settle slowly where nodes and brokers share two busy cores; how many do well there was not measured.
+/// With more shards, nodes and brokers that share two busy cores settle slowly. A good number on such
+/// machines was not measured.
 inline constexpr std::uint32_t kAdvisedShards = 64;
 
-/// The first keys of all shards but the first: even over the first two bytes of printable keys. For when nothing is known
-/// of the keys. `shards`: from 1 to kMostShards.
+/// The first keys of all shards except the first: even over the first two bytes of printable keys. For use
+/// when nothing is known of the keys. `shards`: from 1 to kMostShards.
 [[nodiscard]] std::vector<std::string> even_splits(std::uint32_t shards);
 
-/// As many keys of the sample in each shard, each split as short as it can be. An error: fewer different keys than shards.
+/// Puts equally many keys of the sample into each shard, with splits as short as possible. An error: fewer
+/// different keys than shards.
 [[nodiscard]] runtime::Result<std::vector<std::string>> splits_of_sample(std::vector<std::string> keys,
                                                                          std::uint32_t shards);
 

@@ -7,7 +7,8 @@ message_effect ShardState::take(const Message& message) noexcept {
     if (message.term != term_ + 1) {
       return message_effect::none;
     }
-    // Whoever left the shard serves no more. Any other owner before may, until the new one is known to.
+    // An owner that left the shard serves no more. Any earlier owner may still serve, until the new one is
+    // known to.
     const std::uint64_t before_ns = left_to_ != 0 ? 0 : longest_lease_ns();
     *this = ShardState{};
     term_ = message.term;
@@ -26,7 +27,7 @@ message_effect ShardState::take(const Message& message) noexcept {
   if (message.sequence > next_ || left_to_ != 0) {
     return message_effect::none;
   }
-  // The parts of a group follow each other, and nothing comes between them.
+  // The parts of a group follow each other directly.
   const bool goes_on = parts_ != 0;
   if (goes_on ? message.kind != message_kind::group || message.epoch != epoch_ || message.parts != parts_ ||
                     message.part != part_
@@ -41,7 +42,7 @@ message_effect ShardState::take(const Message& message) noexcept {
       message.kind == message_kind::beat ? parse_lease(message.body) : std::nullopt;
   lease_ns_ = lease_ns.value_or(lease_ns_);
   if (lease_ns || message.kind != message_kind::beat) {
-    lease_before_ns_ = 0;  // it serves: it has waited for them
+    lease_before_ns_ = 0;  // the owner serves, so it has waited for earlier leases
   }
   if (message.kind == message_kind::yield) {
     left_to_ = parse_node(message.body).value_or(0);

@@ -1,5 +1,5 @@
-// The items of a shard for a snapshot of it: a RangeSnapshot that may be given up at any time, whose scan then ends by
-// itself.
+// The items of a shard, for a snapshot: a RangeSnapshot that may be given up at any time; its scan then ends
+// by itself.
 #pragma once
 
 #include <list>
@@ -12,7 +12,7 @@
 
 namespace mxkv::server {
 
-/// Scans that nobody wants any more, until they have ended. Thread-safety: the cluster's thread.
+/// Abandoned scans, until they have ended. Thread-safety: the cluster's thread.
 class EndingScans {
  public:
   void add(std::unique_ptr<RangeSnapshot> scan) {
@@ -20,11 +20,12 @@ class EndingScans {
       scans_.push_back(std::move(scan));
     }
   }
-  /// Now and then.
+  /// Call it from time to time.
   void look() {
     std::erase_if(scans_, [](const std::unique_ptr<RangeSnapshot>& scan) { return scan->stop(); });
   }
-  /// No worker runs any more. What workers have begun is in the hands of their tasks, and goes with this: behind these.
+  /// No worker runs any more. The workers' tasks hold what they have begun, so drop this object after those
+  /// tasks.
   void drop(runtime::Worker& worker) noexcept {
     for (const std::unique_ptr<RangeSnapshot>& scan : scans_) {
       scan->drop(worker);
@@ -39,7 +40,7 @@ class EndingScans {
 /// Thread-safety: the cluster's thread.
 class StoreItems final : public SnapshotSource {
  public:
-  /// Of [from, to), from now on; `to` empty: to the end. `ending` outlives it.
+  /// The items of [from, to), from now on; `to` empty: to the end. `ending` outlives it.
   StoreItems(Store& store, std::string_view from, std::string_view to, EndingScans& ending)
       : scan_(std::make_unique<RangeSnapshot>(store, from, to)), ending_(ending) {
     scan_->start();

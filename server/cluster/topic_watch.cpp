@@ -33,7 +33,7 @@ void TopicWatch::run() {
     lock.unlock();
     try {
       look();
-    } catch (const std::exception& error) {  // the look needs a Kafka client of its own
+    } catch (const std::exception& error) {  // the check needs a Kafka client of its own
       say("cluster: this look at the topics' settings failed: " + std::string{error.what()} +
           "; the next one is in " + std::to_string(every_ms_) + " ms");
     }

@@ -1,5 +1,5 @@
-// Looks at the cluster's topics while the node runs: what would lose acknowledged writes is refused at the start, and may be
-// configured later all the same.
+// Checks the cluster's topics while the node runs: settings that would lose acknowledged writes are refused
+// at the start, but may be made later.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,10 @@
 
 namespace mxkv::server {
 
-/// Tells what it finds by KafkaOptions::lines, once each time that it looks. Thread-safety: one thread.
+/// Reports its findings to KafkaOptions::lines at each check. Thread-safety: one thread.
 class TopicWatch {
  public:
-  /// `dangers`: how many it found last; brokers that do not answer change nothing.
+  /// `dangers`: the number found at the last check; unchanged if the brokers do not answer.
   TopicWatch(KafkaOptions options, std::vector<TopicPlan> plans,
              std::shared_ptr<std::atomic<std::uint64_t>> dangers, std::uint32_t every_ms = 60'000);
   TopicWatch(const TopicWatch&) = delete;
@@ -35,7 +35,7 @@ class TopicWatch {
   std::vector<TopicPlan> plans_;
   std::shared_ptr<std::atomic<std::uint64_t>> dangers_;  // relaxed: for people
   std::uint32_t every_ms_;
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable changed_;
   bool ends_ = false;
   std::thread thread_;

@@ -1,4 +1,4 @@
-// A command with its value as text: what is sent on in place of being stored here.
+// A command with its value as text, for forwarding instead of storing here.
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace mxkv::server {
 
-/// Appends the line of a request that stores, and is to be followed by the item's value.
+/// Appends the line of a storing request; the item's value must follow.
 inline void write_storing_line(std::string& out, const protocol::PointRequest& request, const Item& item) {
   protocol::write_point_line(
       out, request, {.flags = item.flags(), .exptime = request.exptime, .bytes = item.value_bytes()});
 }
 
-/// Appends a value and its CR LF; the item's memory is given back.
+/// Appends a value and its CR LF, and frees the item's memory.
 inline void write_value(std::string& out, Item* item, runtime::Worker& worker) {
   if (item->large()) {
     for (const Chunk* const chunk : item->list()->pieces()) {
@@ -27,7 +27,8 @@ inline void write_value(std::string& out, Item* item, runtime::Worker& worker) {
   Item::destroy(worker, item);
 }
 
-/// Appends a request for one key. `value`: of one that stores; it is taken, and its memory given back.
+/// Appends a request for one key. `value`: the value of a storing request; the function takes it and frees
+/// its memory.
 inline void write_request(std::string& out, const protocol::PointRequest& request, ItemBuilder* value,
                           runtime::Worker& worker) {
   if (value == nullptr) {

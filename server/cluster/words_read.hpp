@@ -1,13 +1,13 @@
-// Up to which moment of this node's clock it knows all changes of a shard, by what the owner says of itself. For the
-// expired items of a shard that this node follows: one that seems dead may have been touched by a change that is not
-// read yet.
+// The moment, by this node's clock, up to which it knows all changes of a shard, from the words of the
+// shard's owner. For expired items of a followed shard: an item that seems expired may have been touched by a
+// change that is not read yet.
 //
 //   this node says a word at S ──> board ──> the owner reads it, and says a word at W:
 //     "I read the board up to .., serve shard 3, know its log up to P, and my changes from before W - D are in the logs"
 //
-// W is after S, however long either word was on its way: the board has one order, and nobody reads a word before it is
-// said. So a node that has read the shard's log up to P knows all changes from before S - D. No two clocks are compared;
-// D alone is of another node's clock.
+// W is after S, however long either word was on its way: the board has one order, and no node reads a word
+// before it is said. So a node that has read the shard's log up to P knows all changes from before S - D. No
+// two clocks are compared; only the duration D is of another node's clock.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,8 @@ class WordsRead {
     }
   }
 
-  /// All changes of the nodes that `other` tells the shards of are known to it from before then, by this node's clock;
-  /// 0: nothing is known.
+  /// The moment, by this node's clock, from before which this node knows all changes of the shards that
+  /// `other` lists, once it has read their logs that far; 0: none.
   [[nodiscard]] std::uint64_t known_ns(const Presence& other) const noexcept {
     std::uint64_t said_ns = 0;
     for (const Word& word : words_) {
@@ -41,7 +41,7 @@ class WordsRead {
   }
 
  private:
-  /// Of a node that says one each second: what is older nobody answers any more.
+  /// For a node that says a word each second: no node answers older words any more.
   static constexpr std::size_t kMostWords = 32;
   /// One clock runs 5 % fast, the other 5 % slow: together less than an eighth.
   static constexpr std::uint64_t kClockShare = 8;

@@ -1,12 +1,12 @@
-// What --version and --help say besides the flags: how this program was built and from what, what the CPU
-// offers it, and examples.
+// Texts of --version and --help besides the flags: how and from what this program was built, the CPU's
+// relevant features, and examples.
 #pragma once
 
 #include <string>
 
 namespace mxkv::server {
 
-/// One line: name, version, the commit that it was built from.
+/// One line: name, version, and the commit of the sources.
 [[nodiscard]] std::string program_text();
 
 /// Several lines; the first is "mxkvd VERSION". Any thread.

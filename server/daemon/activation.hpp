@@ -1,5 +1,5 @@
-// Listening sockets that systemd, or another process, passed in, as sd_listen_fds(3) documents it: LISTEN_FDS
-// of them from descriptor 3 on, for the process LISTEN_PID.
+// Listening sockets passed in by systemd, or another process, as sd_listen_fds(3) documents it: LISTEN_FDS
+// sockets from descriptor 3 on, for the process LISTEN_PID.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace mxkv::server {
 
-/// One of them.
+/// One socket that was passed in.
 struct PassedSocket {
   ListenSocket socket;
   std::string name;  ///< from LISTEN_FDNAMES; may be empty
 };
 
-/// Those that are meant for this process; empty: none were passed. Takes the variables out of the
-/// environment. Errors: LISTEN_FDS is no number, or a descriptor is no stream socket that listens.
-/// Thread-safety: start-up only, before anything else opened a descriptor.
+/// The sockets for this process; empty: none were passed. Removes the variables from the environment. Errors:
+/// LISTEN_FDS is not a number, or a descriptor is not a listening stream socket. Thread-safety: start-up
+/// only, before anything else opens a descriptor.
 [[nodiscard]] runtime::Result<std::vector<PassedSocket>> take_passed_sockets();
 
 }  // namespace mxkv::server

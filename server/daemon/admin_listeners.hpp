@@ -1,7 +1,7 @@
-// The listeners of administration: opened at the start, and made others while the daemon runs.
+// The listeners of administration: opened at the start, and changed while the daemon runs.
 //
-// What a change needs is got ready first: sockets are open and certificates read before any listener goes. So one that
-// cannot be had leaves all as it was.
+// A change first prepares everything: it opens sockets and reads certificates before any listener closes. So
+// if one of them is not available, nothing changes.
 #pragma once
 
 #include <string>
@@ -15,19 +15,20 @@
 
 namespace mxkv::server {
 
-/// Opens those of the options, and tells where they are. `tls`: by listener. Errors: "admin: listen on ADDRESS: why".
-/// Thread-safety: startup only.
+/// Opens the listeners of `addresses`, and logs them. `tls`: by listener. Errors: "admin: listen on ADDRESS:
+/// why". Thread-safety: startup only.
 [[nodiscard]] runtime::Result<std::vector<ListenSocket>> open_admin_sockets(
     const std::vector<config::ListenAddress>& addresses,
     const std::vector<std::shared_ptr<const TlsContext>>& tls, Log& log);
 
-/// What makes listeners that are as `running` says into those that `wanted` says: places that stay are kept. Findings:
-/// places and files that cannot be had; then nothing is open. Tells what is opened. Thread-safety: the main thread.
+/// Prepares the change from the listeners `running` to `wanted`: listeners at the same address are kept.
+/// Findings: addresses and files that are not available; then nothing stays open. Logs the sockets it opens.
+/// Thread-safety: the main thread.
 [[nodiscard]] std::vector<HttpListener> prepare_admin(const std::vector<config::ListenAddress>& running,
                                                       const config::DaemonOptions& wanted, Log& log,
                                                       config::Findings& findings);
 
-/// ", TLS with the certificate ..": how a listener speaks it; empty: it speaks none. Any thread.
+/// ", TLS with the certificate ..": how the listener speaks TLS; empty: it does not. Any thread.
 [[nodiscard]] std::string text_of_tls(const config::ListenAddress& address, const TlsContext* tls);
 
 }  // namespace mxkv::server

@@ -95,7 +95,8 @@ std::string Administration::set_memory_limit(std::uint64_t mebibytes) {
   return std::string{protocol::kOk};
 }
 
-// As if the signal came from outside: the main thread drains and ends. It waits for them; no handler runs.
+// Sends the signal as from outside: the main thread, which waits for signals, drains and ends. No handler
+// runs.
 std::string Administration::shut_down(const protocol::Request& request) {
   if (!shutdown_allowed_.load(std::memory_order_relaxed)) {
     return std::string{protocol::kShutdownOff};

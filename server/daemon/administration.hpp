@@ -1,5 +1,5 @@
-// Carries out the commands of administrators that come over connections: client, stats, verbosity, cache_memlimit,
-// shutdown, debugtime. config get and config set are handed on to the main thread.
+// Carries out administrators' commands from connections: client, stats, verbosity, cache_memlimit, shutdown,
+// debugtime. Passes config get and config set on to the main thread.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace mxkv::server {
 /// Thread-safety: any thread.
 class Administration final : public AdminSource {
  public:
-  /// All arguments outlive this. `clock`: what debugtime steers; null: it is not known.
+  /// All arguments outlive this. `clock`: debugtime steers it; null: there is no such command.
   Administration(runtime::Runtime& runtime, Statistics& statistics, Log& log, runtime::SteeredClock* clock,
                  const config::ServerOptions& options, ConfigInbox& inbox);
 
@@ -35,7 +35,7 @@ class Administration final : public AdminSource {
     shutdown_allowed_.store(allowed, std::memory_order_relaxed);
     statistics_.note_shutdown_command(allowed);
   }
-  /// The most that the memory may be limited to while it runs.
+  /// The greatest memory limit that can be set while the daemon runs.
   [[nodiscard]] std::size_t greatest_limit() const noexcept { return greatest_limit_; }
 
  private:
@@ -51,8 +51,8 @@ class Administration final : public AdminSource {
   Network* network_ = nullptr;
   runtime::SteeredClock* clock_;
   ConfigInbox& inbox_;
-  std::atomic<bool> shutdown_allowed_;  // relaxed: nothing is ordered by it
-  std::size_t greatest_limit_;          ///< the memory's addresses are reserved at the start
+  std::atomic<bool> shutdown_allowed_;  // relaxed: it orders nothing
+  std::size_t greatest_limit_;          ///< the address space is reserved at the start
 };
 
 }  // namespace mxkv::server

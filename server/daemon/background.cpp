@@ -20,14 +20,14 @@ namespace mxkv::server {
 
 namespace {
 
-constexpr mode_t kMask = 027;  // files: others nothing, the group may read
+constexpr mode_t kMask = 027;  // files: no access for others, read access for the group
 
 int failed(std::string_view what) {
   const std::string why = std::strerror(errno);
   return complain(kExitFailed, (std::string{what} + ": " + why).c_str());
 }
 
-/// What the daemon reported; without a report it died.
+/// The exit code that the daemon reported; without a report it died.
 int wait_for_report(int pipe) {
   unsigned char code = 0;
   ssize_t bytes = 0;
@@ -38,7 +38,7 @@ int wait_for_report(int pipe) {
   return bytes == 1 ? code : complain(kExitFailed, "the daemon died before it served");
 }
 
-/// Closes all descriptors from 3 on but `kept`.
+/// Closes all descriptors from 3 on except `kept`.
 void close_others(std::vector<int> kept) {
   std::ranges::sort(kept);
   unsigned first = STDERR_FILENO + 1;

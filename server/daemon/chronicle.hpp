@@ -1,5 +1,5 @@
-// Makes lines for the log of what happens while the server runs. A kind of happening is a line a second at most;
-// eviction is told when it begins and when it ends, for who debugs also second by second.
+// Composes the log lines about happenings while the server runs: at most one line a second for each kind. The
+// begin and the end of eviction are logged; at level debug, also every second between.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class Chronicle {
  public:
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::chrono::seconds kEvery{1};
-  /// Without one for so long, eviction has ended.
+  /// After so long without an eviction, it has ended.
   static constexpr std::chrono::seconds kEvictionRests{10};
 
   struct Line {
@@ -25,7 +25,7 @@ class Chronicle {
     level how = level::info;
     std::string text;
   };
-  /// What lines tell besides.
+  /// Further numbers for the lines.
   struct Facts {
     std::uint64_t connections_most = 0;
     std::uint64_t connections_per_client = 0;
@@ -33,9 +33,9 @@ class Chronicle {
     std::uint64_t memory_most = 0;
   };
 
-  /// The lines that are due. Looks at `happenings` once a second at most.
+  /// The lines that are due. Takes `happenings` at most once a second.
   [[nodiscard]] std::vector<Line> tell(Time now, Happenings& happenings, const Facts& facts);
-  /// How long until there may be more to tell, though nobody rings; nothing: until somebody does.
+  /// When to call tell() again, even without a ring; nothing: not before the next ring.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> next(Time now, const Happenings& happenings) const;
 
  private:

@@ -1,4 +1,4 @@
-// What is written on the command line about a cluster's nodes.
+// Parses a cluster's nodes from the command line.
 #include <cstddef>
 
 #include "config/cluster.hpp"

@@ -1,5 +1,5 @@
-// `mxkvd cluster backup`: all items of a cluster into one file of mxkv-cli's JSON lines, which `mxkv-cli import` puts into
-// any cluster or server. It reads the brokers' logs, shard after shard, and asks no node.
+// `mxkvd cluster backup`: writes all items of a cluster to a file of mxkv-cli's JSON lines, which `mxkv-cli
+// import` puts into any cluster or server. It reads the brokers' logs, shard after shard, and asks no node.
 #include <array>
 #include <chrono>
 #include <ctime>
@@ -22,7 +22,8 @@ using std::chrono::system_clock;
 
 constexpr int kPatienceMs = 30'000;
 constexpr int kPollMs = 100;
-/// Each time two snapshots were taken while one was read: then memory or the network is too slow for this cluster.
+/// Each failed attempt means that two snapshots were taken while one was read: memory or the network is too
+/// slow.
 constexpr int kMostTries = 5;
 
 std::string utc(system_clock::time_point when) {
@@ -39,7 +40,7 @@ class Backup {
   Backup(const ClusterCommand& command, LogEngine& engine, CommandBoard& board)
       : command_(command), engine_(engine), board_(board.board), reader_(board.reader), map_(*board.map) {}
 
-  /// Empty: all was written; else what is wrong.
+  /// Empty: all items were written; else the error.
   std::string write() {
     const std::string path = command_.file.string();
     if (std::filesystem::exists(path)) {
@@ -99,7 +100,7 @@ class Backup {
            " times: a greater cluster.snapshot leaves more time";
   }
 
-  /// Until it is at its end, or nothing came for too long.
+  /// Returns when the copy ends, or when no message has arrived for too long.
   ShardCopy::state wait_for(ShardCopy& made) {
     std::uint64_t progress = made.progress();
     auto last = steady_clock::now();

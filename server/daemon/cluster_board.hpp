@@ -1,4 +1,4 @@
-// A cluster's board as commands read it that need its map and where snapshots are.
+// A cluster's board, for commands that need its map and the places of snapshots.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ namespace mxkv::server {
 
 /// Thread-safety: one thread.
 struct CommandBoard {
-  /// Reads all of it. Where there is no map then standard error tells why.
+  /// Reads the whole board. If there is no map, prints the reason to standard error.
   explicit CommandBoard(const ClusterCommand& command)
       : kafka(kafka_options(command.cluster)), board(kafka, board_topic(command.cluster.name), reader) {
     constexpr int kPatienceMs = 30'000;

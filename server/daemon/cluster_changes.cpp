@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-/// What is read of each shard, and when something came last.
+/// The feeds of all shards, and the time of the last change.
 class Changes {
  public:
   Changes(LogEngine& engine, const ClusterMap& map, const BoardReader& reader,
@@ -32,7 +32,7 @@ class Changes {
     }
   }
 
-  /// The number of a shard whose log does not begin early enough; none: all do.
+  /// The number of a shard whose log begins too late; none: all begin early enough.
   [[nodiscard]] std::optional<std::uint32_t> cut_off() const {
     for (std::size_t i = 0; i < feeds_.size(); ++i) {
       if (feeds_[i].cut_off()) {

@@ -1,4 +1,5 @@
-// Flags of `mxkvd cluster` -> what was asked. For command_line.cpp alone: CLI11 is seen there.
+// Parses the flags of `mxkvd cluster` into a ClusterCommand. For command_line.cpp alone, which includes
+// CLI11.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace mxkv::server {
 
-/// The subcommand and its own ones. Lives while the command line is parsed.
+/// The subcommand `cluster` and its subcommands. Lives while the command line is parsed.
 class ClusterCommandLine {
  public:
   explicit ClusterCommandLine(CLI::App& app)
@@ -73,7 +74,7 @@ class ClusterCommandLine {
 
   [[nodiscard]] bool parsed() const { return cluster_->parsed(); }
 
-  /// With the cluster's options read. Errors as of the daemon's options.
+  /// The command, with the cluster's options read. Errors as for the daemon's options.
   [[nodiscard]] runtime::Result<ClusterCommand> command(const std::filesystem::path& directory) const {
     ClusterCommand command = asked_;
     for (const auto& [what, app] : subcommands_) {
@@ -120,7 +121,7 @@ class ClusterCommandLine {
  private:
   CLI::App* add(ClusterCommand::what what, const char* name, const char* text) {
     CLI::App* const app = cluster_->add_subcommand(name, text);
-    app->fallthrough();  // to cluster's own flags, behind its name too
+    app->fallthrough();  // so that cluster's own flags may also follow the subcommand
     subcommands_.emplace_back(what, app);
     return app;
   }

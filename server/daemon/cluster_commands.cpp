@@ -31,9 +31,9 @@ using std::chrono::milliseconds;
 
 constexpr int kBrokersMs = 30'000;
 constexpr milliseconds kPatience{kBrokersMs};
-constexpr milliseconds kHeard{3500};  ///< whoever is alive says something in that time
+constexpr milliseconds kHeard{3500};  ///< a live node puts up a word within this time
 
-/// Thrown and caught in this file: what stops a command.
+/// Thrown and caught in this file: ends a command.
 struct Refusal {
   int code;
   std::string text;
@@ -76,7 +76,7 @@ void need_map(const OpenBoard& open, const config::ClusterOptions& cluster) {
   }
 }
 
-/// Waits until all nodes were heard, or those that are alive must have been.
+/// Waits until all nodes were heard, or until all live nodes must have been.
 void listen_to_nodes(OpenBoard& open) {
   const auto end = std::chrono::steady_clock::now() + kHeard;
   while (!open.view.all_heard() && std::chrono::steady_clock::now() < end) {
@@ -98,7 +98,7 @@ std::vector<ClusterMap::Node> nodes_of(const ClusterCommand& command) {
   return nodes;
 }
 
-/// None is left out: an empty one would be a shard less than was meant.
+/// Rejects an empty key: skipping it would make one shard less than intended.
 std::vector<std::string> listed_splits(const std::string& text) {
   std::vector<std::string> splits;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -113,7 +113,7 @@ std::vector<std::string> listed_splits(const std::string& text) {
   return splits;
 }
 
-/// Maps that are right, and maybe not the ones that were wanted.
+/// Warns of valid maps that may not be the intended ones.
 void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
   const std::size_t shards = map.shards.size();
   if (shards > kAdvisedShards) {
@@ -162,7 +162,7 @@ std::vector<std::string> splits_of(const ClusterCommand& command) {
   return std::move(splits).value();
 }
 
-/// Makes it, or finds that the one that is there will do.
+/// Creates the topic, or checks that an existing one fits.
 void need_topic(const KafkaOptions& options, const TopicPlan& plan) {
   const std::string wrong = create_topic(options, plan, kBrokersMs);
   const bool there = wrong.find("already exists") != std::string::npos;
@@ -222,7 +222,7 @@ int make_cluster(const ClusterCommand& command) {
   return kExitOk;
 }
 
-// -- what is there
+// -- state
 
 int show_state(const ClusterCommand& command) {
   OpenBoard open{command.cluster};
@@ -278,7 +278,7 @@ MapWritten change(OpenBoard& open, const ClusterCommand& command) {
   return std::move(written).value();
 }
 
-/// Until nothing is missing, or for as long as was asked. Returns what is missing; empty: nothing.
+/// Waits until the nodes lack nothing, at most `wait_s`. Returns the last text of `missing_in`.
 std::string wait_for_nodes(OpenBoard& open, std::uint32_t wait_s,
                            const std::function<std::string(const ClusterState&)>& missing_in) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{wait_s};
@@ -321,7 +321,7 @@ int change_map(const ClusterCommand& command) {
   if (!moves || command.wait_s == 0) {
     return kExitOk;
   }
-  // A move is done when its shard is there, whatever becomes of others meanwhile.
+  // A move is done when its shard is there, even if other shards still move.
   const auto only = command.asked == what::move ? std::optional{command.shard} : std::nullopt;
   const auto missing_of_it = [only](const ClusterState& state) { return still_missing(state, only); };
   if (const std::string missing = wait_for_nodes(open, command.wait_s, missing_of_it); !missing.empty()) {

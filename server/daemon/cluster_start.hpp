@@ -1,4 +1,4 @@
-// How a daemon comes to its cluster: brokers that answer, topics that keep what is acknowledged, and the map.
+// Connects a daemon to its cluster: to the brokers, the topics of acknowledged changes, and the map.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace mxkv::server {
 
 class TopicWatch;
 
-/// What a node begins with. The engine outlives the node. Thread-safety: one thread at a time.
+/// The parts that a node begins with. The engine outlives the node. Thread-safety: one thread at a time.
 struct ClusterStart {
   std::shared_ptr<EngineLines> lines = std::make_shared<EngineLines>();  ///< of engine and board
   NodeOptions node;
@@ -25,11 +25,11 @@ struct ClusterStart {
   std::shared_ptr<TopicWatch> topics;
 };
 
-/// Where the brokers are, and what is said of them. Thread-safety: any thread.
+/// The brokers' addresses and properties. Thread-safety: any thread.
 [[nodiscard]] KafkaOptions kafka_options(const config::ClusterOptions& cluster);
 
-/// Waits for the brokers and the map. Errors: a line for each reason why this node cannot be part of the cluster; among
-/// them whatever about a topic would lose data, and that this program was built without librdkafka.
+/// Waits for the brokers and the map. Errors: a line for each reason why this node cannot join the cluster.
+/// Among them are topic settings that would lose data, and a program built without librdkafka.
 [[nodiscard]] runtime::Result<std::unique_ptr<ClusterStart>> join_cluster(
     const config::DaemonOptions& options);
 

@@ -21,7 +21,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-/// Flags as they were written; empty: not given.
+/// The flags as given; empty: not given.
 struct Flags {
   std::string config;
   std::vector<std::string> listen;
@@ -34,7 +34,7 @@ struct Flags {
   std::vector<std::string> sets;
 };
 
-/// The flags that were given, as the keys they stand for.
+/// The given flags, as the keys they stand for.
 std::vector<config::Flag> given(const Flags& flags) {
   std::vector<config::Flag> result;
   const auto add = [&result](const char* name, const char* key, const std::string& text) {
@@ -53,7 +53,7 @@ std::vector<config::Flag> given(const Flags& flags) {
   return result;
 }
 
-/// The flags that say how to serve: the daemon's, and of print-config.
+/// Adds the flags that say how to serve, for the daemon and for print-config.
 void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--config", flags.config, "YAML file with options")->type_name("FILE");
   app.add_option("--listen", flags.listen,
@@ -76,7 +76,7 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->allow_extra_args(false);
 }
 
-/// Subcommands, and what was asked of them.
+/// The subcommands and their arguments.
 struct Commands {
   Commands(CLI::App& app, Flags& flags)
       : topology(app.add_subcommand("topology", "Show the machine as the server sees it")),
@@ -108,7 +108,7 @@ struct Commands {
     dump->add_option("--from", from, "First epoch to print")
         ->type_name("EPOCH")
         ->check([](const std::string& text) {
-          // Or a negative one would become one of the largest.
+          // Else a negative number would become a very large one.
           return text.starts_with('-') ? text + " is no epoch" : std::string{};
         });
     checkpoint
@@ -126,7 +126,7 @@ struct Commands {
   CLI::App* journal;
   CLI::App* checkpoint;
   CLI::App* hash_password;
-  CLI::App* verify = nullptr;  ///< these three of journal
+  CLI::App* verify = nullptr;  ///< the next three are subcommands of journal
   CLI::App* dump = nullptr;
   CLI::App* end = nullptr;
   std::string other;

@@ -14,19 +14,19 @@
 
 namespace mxkv::server {
 
-/// --help or --version: text for standard output, and nothing to start.
+/// The text of --help or --version for standard output; there is nothing to start.
 struct Information {
   std::string text;
 };
 
-/// What was asked for: to serve with these options, or something else.
+/// The user's request: to serve with these options, or another command.
 using Request =
     std::variant<config::DaemonOptions, Information, TopologyCommand, CheckCommand, PrintConfigCommand,
                  HashPasswordCommand, JournalCommand, CheckpointCommand, ClusterCommand>;
 
-/// Options by strength: flags, `--set`, file, defaults. Errors: all at once, a line each, that name the flag,
-/// the `--set` path or file:line:column. A relative name of the file begins at
-/// `directory`. Thread-safety: the main thread.
+/// Options by strength: flags, `--set`, file, defaults. Errors: all at once, a line each, with the flag, the
+/// `--set` path or file:line:column. A relative name of the file begins at `directory`. Thread-safety: the
+/// main thread.
 [[nodiscard]] runtime::Result<Request> parse_command_line(int count, const char* const* arguments,
                                                           const std::filesystem::path& directory = {});
 

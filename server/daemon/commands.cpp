@@ -39,7 +39,7 @@ Result<FoundMachine> this_machine() {
   return FoundMachine{std::move(topology).value(), facts.value()};
 }
 
-/// The machine that `name` describes; this one for an empty name.
+/// The machine that `name` describes; an empty name means this one.
 Result<FoundMachine> machine_of(const std::string& name) {
   if (name.empty()) {
     return this_machine();
@@ -104,7 +104,7 @@ int run_command(const CheckCommand& command) {
     static_cast<void>(read_certificates(loaded.options, loaded.findings, doubts));
   }
   if (!loaded.findings.empty()) {
-    // Without a name in front: editors jump to file:line:column.
+    // Without a prefix: editors jump to file:line:column.
     const std::string text = config::to_error(std::move(loaded.findings)).message;
     std::fprintf(stderr, "%s\n", runtime::readable(text, "\n").c_str());
     return kExitWrongOptions;

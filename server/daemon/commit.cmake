@@ -1,9 +1,9 @@
-# Writes FILE with the commit that SOURCES are: of git, with `+changes` where the work tree differs, or GIVEN where
-# there is none. Only when it says something else than before, so that nothing is compiled for nothing.
+# Writes FILE with the commit of SOURCES: from git, with `+changes` if the work tree differs, or else GIVEN.
+# Leaves FILE alone if nothing has changed, so that nothing is recompiled.
 set(commit "${GIVEN}")
 find_program(GIT git)
 if(GIT AND EXISTS ${SOURCES}/.git)
-  # Whoever the work tree belongs to: it is only read.
+  # The work tree may belong to any user: git only reads it.
   set(git ${GIT} -c safe.directory=* -C ${SOURCES})
   execute_process(COMMAND ${git} rev-parse --short=12 HEAD
     OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)

@@ -9,7 +9,8 @@ namespace mxkv::server {
 
 namespace {
 
-/// Writes a reply where its connection is. A finished task is freed, not destroyed, so the text is not its own.
+/// Writes a reply on its connection's worker. A finished task is freed without its destructor, so it owns the
+/// text by hand.
 class AnswerTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "answer config";

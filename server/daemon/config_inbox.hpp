@@ -1,9 +1,9 @@
-// Requests to see or to change the configuration, on their way from the workers to the main thread, and the answers on
-// their way back.
+// Carries requests to see or change the configuration from the workers to the main thread, and the answers
+// back.
 //
-// A worker does not wait: it puts the request down, rings, and goes on. The main thread owns what the configuration is,
-// and a change of it has to reach all workers; the answer goes to the connection's worker as a task. The connection
-// stays where it is meanwhile, since an operation of it is under way.
+// A worker does not wait: it queues the request, rings, and continues. The main thread owns the
+// configuration, and a change has to reach all workers. The answer goes to the connection's worker as a task.
+// The connection does not move meanwhile, since it has an operation under way.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ namespace mxkv::server {
 /// config get, config set or refresh_certs.
 struct ConfigRequest {
   protocol::verb asks = protocol::verb::config_get;
-  std::string path;   ///< of the option; of get: a pattern, empty for all
-  std::string value;  ///< of set
+  std::string path;   ///< of the option; of config get: a pattern, empty for all
+  std::string value;  ///< of config set
   std::string client;
   ReplyAddress address;
 };
@@ -31,7 +31,7 @@ struct ConfigRequest {
 /// Thread-safety: any thread.
 class ConfigInbox {
  public:
-  /// Is rung when a request came; it outlives all that puts one in.
+  /// `bell` rings when a request comes; it outlives all callers of put().
   void set_bell(HappeningBell& bell) noexcept { bell_.store(&bell, std::memory_order_release); }
 
   void put(ConfigRequest request) {
@@ -44,7 +44,7 @@ class ConfigInbox {
       bell->ring();
     }
   }
-  /// All that wait.
+  /// Takes all waiting requests.
   [[nodiscard]] std::vector<ConfigRequest> take() {
     const std::scoped_lock lock{mutex_};
     return std::exchange(waiting_, {});
@@ -56,7 +56,7 @@ class ConfigInbox {
   std::vector<ConfigRequest> waiting_;
 };
 
-/// Sends the whole reply to a request. Thread-safety: any thread that is no worker.
+/// Sends the whole reply to a request. Thread-safety: any thread that is not a worker.
 void answer(runtime::Runtime& runtime, const ReplyAddress& address, std::string text);
 
 }  // namespace mxkv::server

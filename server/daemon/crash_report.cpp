@@ -24,7 +24,7 @@ namespace mxkv::server {
 namespace {
 
 constexpr std::size_t kMostModules = 64;
-constexpr std::size_t kMostBuildId = 64;  // in hex; that of SHA-1 has 40
+constexpr std::size_t kMostBuildId = 64;  // in hex; a SHA-1 has 40 digits
 constexpr int kMostFrames = 64;
 constexpr std::size_t kMostPath = 4096;
 
@@ -35,7 +35,7 @@ struct Named {
 constexpr std::array kFaults{Named{SIGSEGV, "SIGSEGV"}, Named{SIGBUS, "SIGBUS"}, Named{SIGILL, "SIGILL"},
                              Named{SIGFPE, "SIGFPE"}, Named{SIGABRT, "SIGABRT"}};
 
-/// The program, or a library that was there at the start.
+/// The program, or a library loaded at the start.
 struct Module {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -43,7 +43,8 @@ struct Module {
   std::array<char, 64> name{};
 };
 
-/// All that the handler needs, found before: a handler has no arguments of ours, so this is the one global.
+/// Everything that the handler needs, prepared before. A handler has no arguments for it, so this is the one
+/// global.
 struct Prepared {
   std::array<Module, kMostModules> modules;
   std::size_t module_count = 0;
@@ -62,7 +63,7 @@ void keep(std::string_view text, std::array<char, Size>& place) {
   place[length] = '\0';
 }
 
-/// Text of one report, without memory from anywhere.
+/// The text of one report, without allocating.
 class Lines {
  public:
   Lines& operator<<(std::string_view text) {
@@ -147,7 +148,7 @@ void add_stack(Lines& lines) {
 }
 
 void report(int number, siginfo_t* info, void* /*context*/) {
-  // Whoever faults while another thread reports waits for its end.
+  // A thread that faults while another one reports waits for the end of the process.
   if (prepared.reporting.exchange(true, std::memory_order_acq_rel)) {
     for (;;) {
       pause();
@@ -163,7 +164,7 @@ void report(int number, siginfo_t* info, void* /*context*/) {
       lines.write_to(log);
     }
   }
-  // The handler is gone by now (SA_RESETHAND): a fault comes again where it was, and ends the process there.
+  // The handler is reset by now (SA_RESETHAND): a fault is repeated where it was, and then ends the process.
   if (info->si_code <= 0) {
     raise(number);
   }
@@ -191,7 +192,7 @@ void take_build_id(const dl_phdr_info& info, const ElfW(Phdr) & header) {
   }
 }
 
-// The first is the program itself.
+// The first module is the program itself.
 int take_module(dl_phdr_info* info, std::size_t /*size*/, void* /*data*/) {
   if (prepared.module_count == kMostModules) {
     return 1;
@@ -233,7 +234,7 @@ void report_crashes() {
   look_at_modules();
   keep(program_text(), prepared.program);
   std::array<void*, 1> first{};
-  backtrace(first.data(), 1);  // loads what it needs now: a handler could not
+  backtrace(first.data(), 1);  // loads libraries that it could not load in a handler
   stack_t stack{};
   stack.ss_sp = prepared.stack.data();
   stack.ss_size = prepared.stack.size();

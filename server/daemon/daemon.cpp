@@ -42,14 +42,14 @@ namespace {
 
 using runtime::Result;
 
-/// The machine, and what the options come to on it.
+/// The machine, and the options resolved for it.
 struct Settled {
   runtime::Topology topology;
   config::MachineFacts facts;
   config::Resolved resolved;
   std::optional<config::UsersFile> users;
   StartCertificates certificates;
-  config::Findings doubts;  ///< of certificates
+  config::Findings doubts;  ///< about certificates
 };
 
 void log_machine(Log& log, const config::DaemonOptions& options, const Settled& settled) {
@@ -67,7 +67,7 @@ void log_machine(Log& log, const config::DaemonOptions& options, const Settled& 
   }
 }
 
-/// Which of `addresses` is configured for where a socket that was passed in listens.
+/// The index of the address in `addresses` at which a passed socket listens.
 std::optional<std::size_t> entry_of(const config::ListenAddress& passed,
                                     const std::vector<config::ListenAddress>& addresses) {
   const auto found = std::ranges::find_if(addresses, [&passed](const config::ListenAddress& one) {
@@ -78,10 +78,11 @@ std::optional<std::size_t> entry_of(const config::ListenAddress& passed,
                                   : std::optional{static_cast<std::size_t>(found - addresses.begin())};
 }
 
-/// Lines about listeners, for the log once all of them serve: until then a start may still be refused.
+/// Lines about listeners. They are logged once all listeners serve: until then the start may still be
+/// refused.
 class ListenerLines {
  public:
-  /// `warning`: of a listener that is open to strangers; empty: it is not.
+  /// `warning`: about a listener that is open to strangers; empty: it is not.
   void add(const config::ListenAddress& address, const std::string& how, std::string warning) {
     lines_.push_back({"listening on " + config::format_listen(address) + how, std::move(warning)});
   }
@@ -102,7 +103,7 @@ class ListenerLines {
   std::vector<Line> lines_;
 };
 
-/// The sockets that were passed in, else those of the options. `tls`: by listener.
+/// The passed sockets, or else sockets at the options' addresses. `tls`: by listener.
 Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& options,
                                                const std::vector<std::shared_ptr<const TlsContext>>& tls,
                                                std::vector<PassedSocket>& passed, ListenerLines& lines,
@@ -145,7 +146,7 @@ Result<std::vector<ListenSocket>> open_sockets(const config::DaemonOptions& opti
   return sockets;
 }
 
-/// Where the cluster's other nodes come to. `tls`: null where they speak none.
+/// Opens the listener for the cluster's other nodes. `tls`: null if nodes do not use TLS.
 Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
                                     const std::shared_ptr<const TlsContext>& tls, ListenerLines& lines) {
   config::ListenAddress address = *options.peer;
@@ -161,7 +162,7 @@ Result<ListenSocket> open_for_nodes(const config::ClusterOptions& options,
   return socket;
 }
 
-/// The journal's lines, in the daemon's log.
+/// Writes the journal's lines into the daemon's log.
 class JournalLines final : public DurabilityLog {
  public:
   explicit JournalLines(Log& log) noexcept : log_(log) {}
@@ -178,8 +179,8 @@ class JournalLines final : public DurabilityLog {
   Log& log_;
 };
 
-/// How far the recovery is, for the log and the service manager, which then waits a while longer. A signal that asks
-/// for the end ends it.
+/// Reports the progress of recovery to the log and to the service manager, which then waits longer. A signal
+/// that asks the process to end ends the recovery.
 class RecoveryLines {
  public:
   RecoveryLines(Log& log, const Signals& signals, AdminService& admin) noexcept
@@ -212,7 +213,7 @@ class RecoveryLines {
   double next_line_s_ = kLineEveryS;
 };
 
-/// What administration may look at, while there is something.
+/// Shows the daemon's parts to administration, for as long as they exist.
 class AdminView {
  public:
   AdminView(AdminService& admin, Parts& parts) : admin_(admin) {
@@ -265,7 +266,7 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
       !lack.empty()) {
     return complain(kExitFailed, lack.c_str());
   }
-  // Before administration, whose pages may ask for a login while data is recovered.
+  // Before administration, whose pages may ask for a login during recovery.
   Credentials credentials;
   if (settled.users) {
     for (const std::string& warning : settled.users->warnings) {
@@ -281,7 +282,7 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
   if (!admin_sockets) {
     return complain(kExitFailed, admin_sockets.error().message.c_str());
   }
-  // Of what was found out, what the runtime takes over below is not asked for.
+  // A copy of the resolved options, since the runtime takes over a part of them below.
   const config::Resolved found = settled.resolved;
   AdminService admin{std::move(admin_sockets).value(), config::print_yaml(config::effective(options, found)),
                      credentials, log};
@@ -343,7 +344,7 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
 }  // namespace
 
 int complain(int code, const char* message) {
-  // Of several lines each is found by its own prefix, in a log that others write to as well.
+  // Each line gets the prefix, so that it can be found in a log to which other programs write, too.
   for (std::string_view rest = message; !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     std::fprintf(stderr, "mxkvd: %s\n", runtime::readable(rest.substr(0, end)).c_str());

@@ -1,5 +1,5 @@
-// The daemon: puts runtime, store and network together, runs them until it is told to end, and ends them in
-// order.
+// The daemon: builds runtime, store and network, runs them until the process is asked to end, and ends them
+// in order.
 #pragma once
 
 #include <functional>
@@ -14,27 +14,28 @@ namespace mxkv::server {
 
 /// Exit codes of the process.
 inline constexpr int kExitOk = 0;
-inline constexpr int kExitFailed = 1;        ///< the system refused something, such as a port in use
+inline constexpr int kExitFailed = 1;        ///< the system refused a resource, such as a port in use
 inline constexpr int kExitWrongOptions = 2;  ///< nothing was started
 inline constexpr int kExitDisk = 70;         ///< the journal's disk failed, and durability.on_failure is exit
 
-/// Reads flags and file again. Errors: as at start, a line each.
+/// Reads flags and file again. Errors: as at the start, a line each.
 using Reread = std::function<runtime::Result<config::DaemonOptions>()>;
 
-/// What the process brings with it.
+/// The state of the process at its start.
 struct Start {
-  std::vector<PassedSocket> passed;  ///< listening sockets to take in place of the options'
+  std::vector<PassedSocket> passed;  ///< listening sockets to use instead of the options'
   Background background;
   Reread reread;
-  long process = 0;              ///< its number before it went into the background
-  bool only_checkpoint = false;  ///< recovers, writes a checkpoint and ends: nobody is served
+  long process = 0;              ///< its process id before it went into the background
+  bool only_checkpoint = false;  ///< recovers, writes a checkpoint and ends, without serving clients
 };
 
-/// Runs the daemon until it is told to end. Returns the exit code; what went wrong is on standard error.
+/// Runs the daemon until the process is asked to end. Returns the exit code; errors are on standard error.
 /// Thread-safety: the main thread, before any other was started.
 [[nodiscard]] int run_daemon(const config::DaemonOptions& options, Start& start);
 
-/// Says why nothing was started, or why it ended, on standard error, a line a reason. Returns `code`.
+/// Writes to standard error why nothing was started, or why the daemon ended, a line a reason. Returns
+/// `code`.
 int complain(int code, const char* message);
 
 }  // namespace mxkv::server

@@ -17,10 +17,11 @@
 namespace mxkv::server {
 namespace {
 
-/// Of the journal that a checkpoint without a server writes: two groups without records. The disk may be nearly full.
+/// Of the journal written by a checkpoint without a server: two groups without records. The disk may be
+/// nearly full.
 constexpr std::size_t kSmallSegmentBytes = std::size_t{64} << 10U;
 
-/// Standard output. A reader that goes away (`| head`) is no error: nothing more is written.
+/// Standard output. A reader that closes it (`| head`) is no error: nothing more is written.
 class Output {
  public:
   Output() { static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); }
@@ -31,7 +32,7 @@ class Output {
     }
     return error_ == 0;
   }
-  /// Writes what is left. Returns why not all was written: an errno value.
+  /// Writes the buffered rest. Returns an errno value if not everything was written, or 0.
   int end() {
     if (error_ == 0 && std::fflush(stdout) != 0) {
       error_ = errno;

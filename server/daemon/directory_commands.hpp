@@ -1,5 +1,5 @@
-// What mxkvd can be asked about a data directory instead of serving: what its journal holds, whether it is
-// whole, and a copy of it. Beside a running daemon too.
+// Commands about a data directory, instead of serving: show its journal, check it, and copy it. A daemon may
+// run on it.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@ struct JournalCommand {
   enum class what : std::uint8_t { verify, dump, end };
   what asked = what::verify;
   std::filesystem::path directory;
-  std::uint64_t from = 0;  ///< epoch that a dump begins with
+  std::uint64_t from = 0;  ///< first epoch of a dump
 };
 
-/// `mxkvd checkpoint DIR`: a checkpoint of what no process serves from; with --to BACKUP a copy in place of it.
+/// `mxkvd checkpoint DIR`: writes a checkpoint of a directory without a server; with --to BACKUP copies the
+/// directory.
 struct CheckpointCommand {
   std::filesystem::path directory;
   std::filesystem::path to;  ///< empty: no copy
 };
 
-/// Each writes its answer to standard output, or what is wrong to standard error, and returns the exit code.
+/// Each writes its output to standard output, or errors to standard error, and returns the exit code.
 /// Thread-safety: the main thread.
 [[nodiscard]] int run_command(const JournalCommand& command);
 [[nodiscard]] int run_command(const CheckpointCommand& command);

@@ -1,4 +1,4 @@
-// `mxkvd hash-password`: reads a password, from the terminal without showing it, and prints its hash.
+// `mxkvd hash-password`: reads a password, from a terminal without echo, and prints its hash.
 #include <termios.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// The terminal shows nothing of what is typed, for as long as this lives.
+/// Turns the terminal's echo off, for as long as this lives.
 class Silence {
  public:
   Silence() : there_(::tcgetattr(STDIN_FILENO, &before_) == 0) {

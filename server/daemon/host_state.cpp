@@ -18,7 +18,7 @@ std::string first_line(const std::filesystem::path& file) {
   return line;
 }
 
-/// The word in brackets of "always [madvise] never".
+/// Returns the word in brackets of "always [madvise] never".
 std::string chosen_word(const std::string& line) {
   const std::size_t open = line.find('[');
   const std::size_t close = line.find(']');
@@ -39,7 +39,7 @@ std::size_t swap_in(const std::filesystem::path& meminfo) {
   return 0;
 }
 
-/// The soft limit in "Max open files            1024                 524288               files".
+/// Returns the soft limit in "Max open files            1024                 524288               files".
 std::size_t descriptors_in(const std::filesystem::path& limits) {
   constexpr std::string_view kName = "Max open files";
   std::ifstream stream{limits};
@@ -69,7 +69,7 @@ void raise_descriptor_limit(std::size_t needed) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < needed) {
     limit.rlim_cur = std::min<rlim_t>(needed, limit.rlim_max);
-    setrlimit(RLIMIT_NOFILE, &limit);  // if refused, the warning at start tells
+    setrlimit(RLIMIT_NOFILE, &limit);  // if refused, a warning at start says so
   }
 }
 

@@ -1,4 +1,4 @@
-// Settings of the machine and the process that the daemon does not change, and that can hurt it.
+// Settings of the machine and the process that may harm the daemon, and that it does not change.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@ namespace mxkv::server {
 struct HostState {
   bool numa_balancing = false;         ///< the kernel moves pages between nodes by itself
   std::string transparent_huge_pages;  ///< always, madvise, never; empty: unknown
-  std::size_t swap_bytes = 0;          ///< swap space that is switched on
-  std::size_t descriptors = 0;         ///< most that this process may have open; 0: unknown
+  std::size_t swap_bytes = 0;          ///< swap space in use by the system
+  std::size_t descriptors = 0;         ///< most that this process may open; 0: unknown
 };
 
-/// Reads them below `root`; what cannot be read stays as above. Thread-safety: startup only.
+/// Reads the settings below `root`; unreadable ones keep their defaults. Thread-safety: startup only.
 [[nodiscard]] HostState read_host_state(const std::filesystem::path& root = "/");
 
-/// Lets this process have `needed` descriptors open, or as many as the hard limit allows; never fewer than it
-/// may already. Thread-safety: startup only.
+/// Raises this process's limit of open descriptors to `needed`, or as far as the hard limit allows; never
+/// lowers it. Thread-safety: startup only.
 void raise_descriptor_limit(std::size_t needed) noexcept;
 
 }  // namespace mxkv::server

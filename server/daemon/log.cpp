@@ -40,8 +40,8 @@ level_enum level_of(config::log_level level) {
   return spdlog::level::info;
 }
 
-/// A link of another user could make this process write to any file that it may write. Links of root and of its own
-/// user are followed: /dev/stderr is one.
+/// Another user's link could make this process write to any file that it may write. Links of root and of its
+/// own user are followed: /dev/stderr is one.
 std::string lack_of_trust(const std::string& file) {
   struct stat found{};
   const bool foreign = ::lstat(file.c_str(), &found) == 0 && S_ISLNK(found.st_mode) && found.st_uid != 0 &&
@@ -51,7 +51,7 @@ std::string lack_of_trust(const std::string& file) {
                  : "";
 }
 
-/// spdlog would make the folders that a file lacks, and follow any link.
+/// spdlog alone would make missing folders, and follow any link.
 spdlog::file_event_handlers careful_opening() {
   spdlog::file_event_handlers handlers;
   handlers.before_open = [](const std::string& file) {
@@ -64,7 +64,7 @@ spdlog::file_event_handlers careful_opening() {
   return handlers;
 }
 
-// Sinks without locks of their own: State's is held around them.
+// Sinks without locks of their own: State's mutex is held around them.
 spdlog::sink_ptr make_sink(const config::LogOptions& options) {
   if (options.file.empty()) {
     return std::make_shared<spdlog::sinks::stderr_sink_st>();
@@ -88,7 +88,7 @@ std::string lack_of_folder(const std::string& file) {
   if (folder.empty()) {
     folder = ".";
   }
-  std::error_code unknown;  // what cannot be looked at is left to opening the file
+  std::error_code unknown;  // if the folder cannot be looked at, opening the file decides
   const std::filesystem::file_status status = std::filesystem::status(folder, unknown);
   const bool missing = status.type() == std::filesystem::file_type::not_found ||
                        (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
@@ -106,7 +106,7 @@ struct Log::State {
     logger.flush_on(spdlog::level::trace);
   }
 
-  // The message comes escaped; nothing else in a line needs it.
+  // The message is escaped already; the rest of a line needs no escaping.
   void set_pattern() {
     logger.set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","process":%P,"message":"%v"})"
                             : "%Y-%m-%d %H:%M:%S.%e %l %v");
@@ -132,7 +132,7 @@ struct Log::State {
     logger.log(level, spdlog::string_view_t{json ? json_text(text) : runtime::readable(text)});
   }
 
-  mutable std::mutex mutex;  ///< guards all of it; lines are rare
+  mutable std::mutex mutex;  ///< guards all members; lines are rare
   bool json;
   RateLimit rate;
   level_enum configured;
@@ -176,7 +176,7 @@ std::string Log::reopen(const config::LogOptions& options) {
   try {
     state_->logger.sinks().front() = make_sink(options);
     state_->json = options.format == config::log_format::json;
-    state_->set_pattern();  // which is the sink's
+    state_->set_pattern();  // which belongs to the sink
   } catch (const spdlog::spdlog_ex& error) {
     return error.what();
   }

@@ -1,4 +1,4 @@
-// The daemon's log: level, form, file with rotation, and a limit on lines a second. The only place that knows
+// The daemon's log: level, format, file with rotation, and a limit on lines a second. The only user of
 // spdlog.
 #pragma once
 
@@ -12,14 +12,14 @@
 
 namespace mxkv::server {
 
-/// Why `file` cannot be a log, or nothing: the folder that it is in is not there. Nobody makes one for it, as
-/// a wrong name would be found only where the log is looked for. Thread-safety: any thread.
+/// Why `file` cannot be a log: its folder does not exist; empty: it does. No folder is made for a log: a
+/// wrong name would only be noticed where the log is looked for. Thread-safety: any thread.
 [[nodiscard]] std::string lack_of_folder(const std::string& file);
 
 /// Thread-safety: any thread.
 class Log final : public WarningSink {
  public:
-  /// Writes to the configured file, else to standard error. Throws std::exception if the file cannot be
+  /// Writes to the configured file, or else to standard error. Throws std::exception if the file cannot be
   /// opened.
   explicit Log(const config::LogOptions& options);
   ~Log();
@@ -33,18 +33,19 @@ class Log final : public WarningSink {
   void tell_debug(const std::string& text) override { debug(text); }
   void tell_trace(const std::string& text) override { trace(text); }
 
-  /// Takes over all of it, and opens the file anew, as it may have been renamed. If it cannot be opened, the old
-  /// one is kept. Returns why, or nothing.
+  /// Takes over all `options`, and reopens the file, which may have been renamed. If that fails, the old file
+  /// is kept. Returns the error; empty: none.
   [[nodiscard]] std::string reopen(const config::LogOptions& options);
 
-  /// Why lines could not go where `options` say, or nothing: tried, and left as it was. A file may be there then.
+  /// Why lines could not be written by `options`; empty: they could. Tries it, which may create the file.
   [[nodiscard]] static std::string lack_of(const config::LogOptions& options);
 
-  /// 0: the configured level; 1: debug, 2 and more: trace, where that is more. Until the log is opened anew.
+  /// 0: the configured level; 1: debug, 2 and more: trace; but never less than configured. Until the log is
+  /// reopened.
   void set_verbosity(std::uint64_t level);
 
-  /// Whether lines were left out and nobody was told yet; then tell_of_dropped() is to be called within a second or
-  /// so. It says how many.
+  /// Whether lines were left out and the log does not say so yet. Then tell_of_dropped(), which logs how
+  /// many, has to be called within about a second.
   [[nodiscard]] bool owes_note() const;
   void tell_of_dropped();
 

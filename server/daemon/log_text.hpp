@@ -1,5 +1,5 @@
-// How a message stands in a line of the log in JSON. Whatever the text is, the line stays one line and stays JSON, and no
-// terminal that shows the log obeys it. A line of text takes runtime::readable() of its message.
+// Escapes a message for a log line in JSON. For any text the line stays one line and valid JSON, and has no
+// control characters for a terminal. Lines of text use runtime::readable() instead.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace mxkv::server {
 
-/// The inside of a JSON string; bytes that are no UTF-8 become U+FFFD.
+/// The inside of a JSON string; bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string json_text(std::string_view text);
 
 }  // namespace mxkv::server

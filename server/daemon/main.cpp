@@ -18,7 +18,7 @@ using namespace mxkv::server;
 using mxkv::config::DaemonOptions;
 using mxkv::runtime::Result;
 
-/// Flags and file, read again from where the process was started.
+/// Reads flags and file again, from the directory where the process was started.
 Reread reread_of(int count, char** arguments, const std::filesystem::path& directory, bool daemonize) {
   return [=]() -> Result<DaemonOptions> {
     auto parsed = parse_command_line(count, arguments, directory);
@@ -59,7 +59,7 @@ int run(DaemonOptions options, int count, char** arguments) {
   return code;
 }
 
-/// Serves, or answers what was asked for instead. Returns the exit code.
+/// Serves, or runs another command. Returns the exit code.
 struct Answer {
   int count;
   char** arguments;

@@ -53,7 +53,7 @@ bool Notifier::send(std::string_view assignments) const {
   if (socket_.front() == '@') {
     address.sun_path[0] = '\0';
   }
-  // An abstract name has no end but the address's.
+  // An abstract name ends where the address does.
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size() +
                                             (socket_.front() == '/' ? 1U : 0U));
   const int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

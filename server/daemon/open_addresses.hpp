@@ -1,4 +1,4 @@
-// Listeners that anybody who reaches them may use, told when the server starts.
+// Warnings at the start about listeners that anyone who reaches them may use.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace mxkv::server {
 
-/// What to warn of: an address of more than this machine where nobody logs in; empty: nothing. Any thread.
+/// The warning about an address beyond this machine without logins; empty: none. Any thread.
 [[nodiscard]] std::string warning_of_open(const config::ListenAddress& listen,
                                           const config::ServerOptions& options);
 
-/// The same of where a node of a cluster is asked by the others, who never log in.
+/// The same for the listener for other nodes of the cluster, which never log in.
 [[nodiscard]] std::string warning_of_open_node(const config::ClusterOptions& options);
 
 }  // namespace mxkv::server

@@ -14,7 +14,8 @@ RangeLimits range_limits(const config::LimitOptions& limits) {
 }
 
 index::TreeOptions tree_options(const config::IndexOptions& options) {
-  // Inner nodes are read with each operation and written with each split below; leaves are written to as clients do.
+  // Each operation reads inner nodes, and each split below writes them; clients decide how often leaves are
+  // written.
   const auto primitive_of = [](config::node_primitive how, runtime::rw_ratio ratio) {
     switch (how) {
       case config::node_primitive::optimistic_latch:
@@ -58,7 +59,7 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
              .own_address = start.node.peer}) {
   lines->write_to(
       [&log](bool grave, const std::string& line) { grave ? log.warning(line) : log.info(line); });
-  // Nodes that go by leases of their own would read what another one has overwritten.
+  // Nodes with leases of their own would read data that another node has overwritten.
   if (options.cluster.lease_ms != start.map.lease_ms &&
       config::find_origin(options.origins, "cluster.lease") != nullptr) {
     log.warning("cluster.lease is " + config::format_duration_ms(options.cluster.lease_ms) +
@@ -115,7 +116,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
 
 Parts::~Parts() {
   runtime.stop();
-  // Tasks that never ran refer to store and replies, so they go first.
+  // Tasks that never ran refer to store and replies, so they are freed first.
   store.discard_waiting(runtime);
   runtime.drain_stopped();
 }

@@ -1,4 +1,4 @@
-// All that serves, in the order in which it refers to each other.
+// All parts that serve, each after those it refers to.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@
 
 namespace mxkv::server {
 
-/// What a store that is durable begins with.
+/// The start of a durable store.
 struct DurableStart {
   HeldDirectory held;
   DurabilityLog& log;
@@ -29,7 +29,7 @@ struct DurableStart {
   std::function<void(std::uint64_t)> resume_time;  ///< sets the steady time of the runtime's clock
 };
 
-/// A node of a cluster: what brings its requests and its logs together. The store outlives it.
+/// A node of a cluster, with its requests and its logs. The store outlives it.
 struct ClusterParts {
   ClusterParts(const config::DaemonOptions& options, ClusterStart& start, runtime::Runtime& runtime,
                Store& store, Log& log);
@@ -37,18 +37,17 @@ struct ClusterParts {
   ClusterParts(const ClusterParts&) = delete;
   ClusterParts& operator=(const ClusterParts&) = delete;
 
-  std::shared_ptr<EngineLines> lines;  ///< of the engine, which is there for longer than the log
+  std::shared_ptr<EngineLines> lines;  ///< of the engine, which outlives the log
   Routes routes;
   ClusterNode node;
   ClusterStore store;
 };
 
-/// Thread-safety: the main thread; each member says for itself what others may do.
+/// Thread-safety: the main thread; each member documents what other threads may do.
 struct Parts {
-  /// All arguments outlive this, but `durable`, which is null where nothing is kept on disk. `cluster`: null where there
-  /// is none. `steered`: the clock
-  /// itself, where debugtime may steer it. `credentials` are stopped when this goes. Throws std::system_error when the system refuses something, and
-  /// StartRefused.
+  /// All arguments but `durable` outlive this. `durable`: null without a journal. `cluster`: null without a
+  /// cluster. `steered`: the clock, if debugtime may steer it, or null. The destructor stops `credentials`.
+  /// Throws std::system_error if the system refuses a resource, and StartRefused.
   Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resolved, const runtime::Clock& clock,
         runtime::SteeredClock* steered, Log& log, Credentials& credentials, DurableStart* durable,
         ClusterStart* cluster);
@@ -56,19 +55,19 @@ struct Parts {
   Parts(const Parts&) = delete;
   Parts& operator=(const Parts&) = delete;
 
-  /// The workers run, and what they do is durable from then on.
+  /// Starts the workers. From then on their changes are durable.
   [[nodiscard]] runtime::Result<bool> start();
-  /// What of `options` can change while all runs holds from now on, but for the memory's limit and the log. Returns
-  /// whether all workers have it by now.
+  /// Applies the values of `options` that can change at run time, except the memory limit and the log.
+  /// Returns whether all workers have taken them already.
   bool change(const config::DaemonOptions& options);
-  /// The workers end; what they did is on disk.
+  /// Ends the workers, and brings their changes to disk.
   void end();
 
   TaskAlarm alarm;
   runtime::Runtime runtime;
   Store store;
-  std::unique_ptr<Durability> durability;  ///< null: there is none
-  std::unique_ptr<ClusterParts> cluster;   ///< null: there is none
+  std::unique_ptr<Durability> durability;  ///< null: there is no journal
+  std::unique_ptr<ClusterParts> cluster;   ///< null: there is no cluster
   Credentials& credentials;
   Statistics statistics;
   ConfigInbox config_inbox;

@@ -1,4 +1,4 @@
-// A daemon in the background has another directory than the one it was started from, so its files need whole
+// A daemon in the background has another directory than the one where it was started, so it needs absolute
 // paths.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// Relative paths of files and unix sockets begin at `directory`.
+/// Resolves relative paths of files and unix sockets against `directory`.
 inline void make_absolute(config::DaemonOptions& options, const std::filesystem::path& directory) {
   const auto from_here = [&directory](std::string& path) {
     if (!path.empty()) {

@@ -19,7 +19,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// The process that the file names; 0: none.
+/// The process id in the file; 0: none.
 pid_t named_in(int descriptor) {
   std::array<char, 32> text{};
   const ssize_t bytes = pread(descriptor, text.data(), text.size(), 0);
@@ -31,7 +31,7 @@ pid_t named_in(int descriptor) {
              : 0;
 }
 
-/// Whether it ended, and only its parent has not asked for its exit code yet.
+/// Whether the process has ended, and only its parent has not collected its exit code.
 bool is_zombie(pid_t process) {
   std::ifstream file{"/proc/" + std::to_string(process) + "/stat"};
   std::string line;
@@ -44,7 +44,7 @@ bool lives(pid_t process) {
   return process > 0 && (kill(process, 0) == 0 || errno == EPERM) && !is_zombie(process);
 }
 
-/// Whether `path` still is the file that was opened.
+/// Whether `path` is still the file that was opened.
 bool still_there(const std::string& path, int descriptor) {
   struct stat opened{};
   struct stat named{};
@@ -76,7 +76,7 @@ runtime::Result<PidFile> PidFile::hold(const std::string& path) {
     const pid_t other = named_in(descriptor);
     const bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
     if (!locked || (other != getpid() && lives(other))) {
-      file.path_.clear();  // it is not ours to remove
+      file.path_.clear();  // the file belongs to the other process
       return failed(
           "process " + std::to_string(other) +
           (locked ? " is alive (if it is another program, remove the file)" : " holds it and is alive"));

@@ -1,7 +1,7 @@
-// The file that holds the process's number while the daemon runs.
+// The file with the process's id while the daemon runs.
 //
-// It is locked (flock) for as long as the daemon lives, so who finds it unlocked finds a stale one; unless
-// its number is that of a living process all the same, which may be another program's file.
+// It is locked (flock) as long as the daemon lives. So an unlocked file is stale, unless its process is alive
+// all the same: then the file may belong to another program.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: that of a plain value.
+/// Thread-safety: none, like a plain value.
 class PidFile {
  public:
-  /// Holds `path` with this process's number; an empty path: no file. Replaces a stale one.
-  /// Errors: "pid file PATH: why", if a living process holds it, or it cannot be written.
+  /// Creates `path` with this process's id, or replaces a stale file; an empty path: no file. Errors: "pid
+  /// file PATH: why", if a living process holds the file, or it cannot be written.
   [[nodiscard]] static runtime::Result<PidFile> hold(const std::string& path);
 
   PidFile(PidFile&& other) noexcept;
@@ -23,7 +23,7 @@ class PidFile {
   PidFile& operator=(const PidFile&) = delete;
   ~PidFile() { remove(); }
 
-  /// Removes the file and lets go of it.
+  /// Removes the file and its lock.
   void remove() noexcept;
 
  private:

@@ -1,11 +1,11 @@
-// At most so many lines in each second, and a count of those that were left out.
+// Allows at most so many lines in each second, and counts the lines left out.
 #pragma once
 
 #include <cstdint>
 
 namespace mxkv::server {
 
-/// Time is any clock's seconds that only grow. Thread-safety: that of a plain value.
+/// Time is in seconds of any clock that never goes back. Thread-safety: none, like a plain value.
 class RateLimit {
  public:
   /// `rate` lines a second; 0: no limit.
@@ -14,7 +14,7 @@ class RateLimit {
   void set_rate(std::uint32_t rate) noexcept { rate_ = rate; }
   [[nodiscard]] std::uint32_t rate() const noexcept { return rate_; }
 
-  /// Whether a line may be written in `second`; if not, it is counted as left out.
+  /// Whether a line may be written in `second`; if not, counts it as left out.
   [[nodiscard]] bool allows(std::uint64_t second) noexcept {
     if (second != second_) {
       second_ = second;
@@ -27,7 +27,7 @@ class RateLimit {
     ++lines_;
     return true;
   }
-  /// Lines left out before `second`, once; 0 while their second lasts.
+  /// Takes the number of lines left out before `second`; 0 while that second lasts.
   [[nodiscard]] std::uint64_t take_left_out(std::uint64_t second) noexcept {
     return second == second_ ? 0 : take_left_out();
   }

@@ -9,7 +9,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// Takes the next "path = value" off `text`.
+/// Removes and returns the next "path = value" of `text`.
 std::pair<std::string, std::string> next_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
@@ -31,7 +31,7 @@ bool changes_while_running(std::string_view path) {
 }
 
 std::vector<Change> changes(const config::DaemonOptions& running, const config::DaemonOptions& wanted) {
-  // The same schema wrote both: the same keys in the same order.
+  // The same schema wrote both, so they have the same keys in the same order.
   const std::string before = config::describe(running);
   const std::string after = config::describe(wanted);
   std::vector<Change> found;

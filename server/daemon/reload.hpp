@@ -1,4 +1,4 @@
-// What a reload of the configuration may change while the daemon runs, and what differs from what runs.
+// Which options a reload may change while the daemon runs, and which differ from the running ones.
 #pragma once
 
 #include <string>

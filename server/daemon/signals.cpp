@@ -8,7 +8,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// No other program sends it: its default would end us.
+/// No other program sends SIGUSR2: by default it would end the process.
 constexpr int kWake = SIGUSR2;
 
 bool is_ignored(int signal) {
@@ -56,7 +56,7 @@ std::optional<Signal> Signals::wait(std::optional<std::chrono::nanoseconds> most
   }
   const Signal signal{.number = number, .from_terminal = info.si_code == SI_KERNEL};
   if (number == SIGHUP && signal.from_terminal && hangup_ignored_) {
-    return std::nullopt;  // who started it wants it to outlive the terminal
+    return std::nullopt;  // the user who started the daemon wants it to outlive the terminal
   }
   return signal;
 }

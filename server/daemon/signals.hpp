@@ -1,6 +1,6 @@
-// The signals that the daemon knows: SIGTERM, SIGINT and SIGUSR1 end it, SIGHUP makes it read its file again.
-// They are blocked in every thread and waited for by the main one: no handler, so nothing has to be
-// async-signal-safe, and it works as process 1 of a container, too.
+// The daemon's signals: SIGTERM, SIGINT and SIGUSR1 end it, SIGHUP makes it read its file again. They are
+// blocked in every thread, and the main thread waits for them. There is no handler, so no code has to be
+// async-signal-safe; it also works as process 1 of a container.
 #pragma once
 
 #include <chrono>
@@ -10,12 +10,12 @@
 
 namespace mxkv::server {
 
-/// One that came.
+/// A signal that came.
 struct Signal {
   int number = 0;
-  bool from_terminal = false;  ///< not sent by a process: a key was pressed, or the terminal is gone
+  bool from_terminal = false;  ///< from the kernel: a key was pressed, or the terminal is gone
 
-  /// Whether it asks for the end. A SIGHUP of the system's own says that the terminal is gone.
+  /// Whether it asks the process to end. A SIGHUP from the kernel says that the terminal is gone.
   [[nodiscard]] bool ends() const noexcept { return number != SIGHUP || from_terminal; }
   [[nodiscard]] std::string_view name() const noexcept;
 };
@@ -23,18 +23,18 @@ struct Signal {
 /// Thread-safety: the main thread.
 class Signals {
  public:
-  /// Blocks them in this thread and those that it starts; ignores SIGPIPE.
+  /// Blocks the signals in this thread and in threads that it starts; ignores SIGPIPE.
   Signals();
 
-  /// Waits for one, at most so long; without a time: until one comes, or wake() was called.
+  /// Waits for a signal, at most for `most`; without it, until a signal comes or wake() was called.
   [[nodiscard]] std::optional<Signal> wait(std::optional<std::chrono::nanoseconds> most) const;
-  /// Ends the main thread's wait, or its next one. Any thread.
+  /// Ends the main thread's current or next wait. Any thread.
   void wake() const noexcept;
 
  private:
   sigset_t signals_{};
   pthread_t main_;
-  bool hangup_ignored_;  ///< as nohup leaves it
+  bool hangup_ignored_;  ///< nohup does that
 };
 
 }  // namespace mxkv::server

@@ -14,7 +14,7 @@ config::Finding at(const config::DaemonOptions& options, const std::string& path
   return {origin == nullptr ? config::Origin{} : *origin, path, std::move(what)};
 }
 
-/// `path` is where the options have `tls`, and `ca` what they call its authorities.
+/// `path`: where the options have `tls`. `ca`: their name for its authorities.
 std::shared_ptr<const TlsContext> read_one(const config::DaemonOptions& options,
                                            const config::TlsOptions& tls, const std::string& path,
                                            const char* ca, config::Findings& findings,
@@ -45,7 +45,7 @@ std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& o
     config::Findings of_file;
     users = config::read_users(options.server.auth_file, of_file);
     for (config::Finding& finding : of_file) {
-      // What is wrong with the file as a whole is told with who named it.
+      // An error of the whole file is reported at the option that names the file.
       findings.push_back(finding.origin.line != 0 ? std::move(finding)
                                                   : at(options, "server.auth_file", to_string(finding)));
     }

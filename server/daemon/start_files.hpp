@@ -1,4 +1,4 @@
-// Files that the options name and that are to be there when the daemon starts.
+// Reads files that the options name, and that have to exist when the daemon starts.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,8 @@
 
 namespace mxkv::server {
 
-/// The users of `server.auth_file`, if there is one. Findings: that file when it cannot be read or is wrong,
-/// and the folder of `log.file` when it is not there. Each at the place of the value. Thread-safety: startup
-/// only.
+/// The users of `server.auth_file`, if there is one. Findings, each at the place of the option: that file is
+/// unreadable or invalid, or the folder of `log.file` does not exist. Thread-safety: startup only.
 [[nodiscard]] std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& options,
                                                                 config::Findings& findings);
 
@@ -25,18 +24,18 @@ namespace mxkv::server {
   return std::to_string(count) + (count == 1 ? " user" : " users");
 }
 
-/// What listeners speak TLS by, for each of `listeners`, which are those of the options at `path`; null where one speaks
-/// none, or there are findings: files that cannot be read or are wrong, at the place of the value. `doubts`: what else a
-/// person should know. Thread-safety: any thread.
+/// Reads the certificates of `listeners`, which are the options' at `path`. Null for a listener without TLS,
+/// or if there are findings: unreadable or invalid files, at the place of the option. `doubts`: warnings for
+/// the operator. Thread-safety: any thread.
 [[nodiscard]] std::vector<std::shared_ptr<const TlsContext>> read_certificates(
     const config::DaemonOptions& options, const std::vector<config::ListenAddress>& listeners,
     const std::string& path, config::Findings& findings, config::Findings& doubts);
 
-/// All that a daemon begins with.
+/// All certificates of a start.
 struct StartCertificates {
   std::vector<std::shared_ptr<const TlsContext>> listeners;
   std::vector<std::shared_ptr<const TlsContext>> admin;
-  std::shared_ptr<const TlsContext> nodes;  ///< of the cluster, among each other
+  std::shared_ptr<const TlsContext> nodes;  ///< for connections between the cluster's nodes
 };
 [[nodiscard]] StartCertificates read_certificates(const config::DaemonOptions& options,
                                                   config::Findings& findings, config::Findings& doubts);

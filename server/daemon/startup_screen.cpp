@@ -17,7 +17,7 @@ std::string count_of(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// Who set a value: "set by config.yaml:3:10", or that nobody did. Where it says `auto` nobody did, whoever wrote that.
+/// The origin of a value: "set by config.yaml:3:10", or that the server found it out, as it does for `auto`.
 std::string set_by(const config::DaemonOptions& options, std::string_view path, bool automatic = false) {
   const config::Origin* origin = config::find_origin(options.origins, path);
   return origin == nullptr || automatic ? "detected" : "set by " + to_string(*origin);
@@ -56,7 +56,7 @@ std::vector<std::string> placement_lines(const config::Resolved& resolved) {
 
 namespace {
 
-/// What becomes of the data when the process ends, and the machine.
+/// Says when data is lost: at the end of the process, or of the machine.
 std::string durability_line(const config::DaemonOptions& options) {
   const config::DurabilityOptions& mine = options.durability;
   if (!options.cluster.name.empty()) {
@@ -112,8 +112,9 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
 }
 
 std::size_t descriptors_needed(const config::DaemonOptions& options, std::size_t workers) {
-  // A worker has descriptors to poll and to be woken by; log, pid file, standard streams and timers the rest.
-  // Administration by HTTP has its listeners, and connections of its own. Unix sockets take some over the limit.
+  // A worker needs descriptors to poll and to be woken; log, pid file, standard streams and timers need the
+  // rest. Administration by HTTP has its listeners and connections of its own. Unix sockets accept some
+  // beyond the limit.
   constexpr std::size_t kReserve = 8;
   const std::size_t admin = options.admin.listeners.empty() ? 0 : options.admin.listeners.size() + 70;
   const bool unix_socket = std::ranges::any_of(

@@ -1,4 +1,4 @@
-// The first screen of the log: what was started, on what, and what will hurt.
+// The first lines of the log: what the daemon runs, on which machine, and which settings may harm it.
 #pragma once
 
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace mxkv::server {
 
-/// A line a NUMA node with its workers, CPUs and memory, and one with the memory of all.
-/// Thread-safety (all): any thread.
+/// One line a NUMA node with its workers, CPUs and memory, and one with the whole memory. Thread-safety
+/// (all): any thread.
 [[nodiscard]] std::vector<std::string> placement_lines(const config::Resolved& resolved);
 
-/// Machine, placement, what happens when memory is full.
+/// Lines about the machine, the placement, and a full memory.
 [[nodiscard]] std::vector<std::string> startup_screen(const config::DaemonOptions& options,
                                                       const runtime::Topology& topology,
                                                       const config::MachineFacts& facts,
                                                       const config::Resolved& resolved);
 
-/// Descriptors that connections, listeners and workers may have open together.
+/// Most descriptors of connections, listeners and workers together.
 [[nodiscard]] std::size_t descriptors_needed(const config::DaemonOptions& options, std::size_t workers);
 
-/// What the machine is set to that costs speed, connections or the process's life; each says what to do.
+/// Warnings about settings of the machine that cost speed, connections or the process's life, each with
+/// advice.
 [[nodiscard]] std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
                                                         const runtime::Topology& topology,
                                                         const config::MachineFacts& facts,

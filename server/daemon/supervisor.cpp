@@ -167,7 +167,7 @@ bool Supervisor::apply(const config::DaemonOptions& wanted, const config::Resolv
     log_.warning(by + ": limits.connections is " + std::to_string(running_.limits.connections) +
                  ", but only " + std::to_string(most) + " descriptors may be open");
   }
-  // First they hold, then it is said.
+  // The settings are in force before they are logged.
   const bool limited =
       limit_memory(by, std::ranges::find(found, "memory.limit", &Change::path) != found.end());
   if (!parts_.change(running_)) {
@@ -201,7 +201,8 @@ bool Supervisor::limit_memory(const std::string& by, bool told) {
   return true;
 }
 
-// The old users stay if the file is wrong. Who is in stays in, unless its user is gone or may something else now.
+// The old users stay if the file is invalid. Logged-in clients stay, unless their user is gone or has other
+// rights now.
 void Supervisor::reread_users() {
   if (running_.server.auth_file.empty()) {
     return;
@@ -224,7 +225,7 @@ void Supervisor::reread_users() {
                        " of users who were removed or changed"));
 }
 
-// The old ones stay if any of the files is wrong.
+// The old certificates stay if any of the files is invalid.
 Supervisor::CertificatesRead Supervisor::reread_certificates(const std::string& by) {
   std::vector<TlsFlaw> flaws;
   std::vector<std::string> doubts;

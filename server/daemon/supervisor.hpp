@@ -1,5 +1,5 @@
-// What the main thread does while the workers serve: waits for signals, reloads, tells the service manager
-// that all is well, and brings it all to an end.
+// The main thread's work while the workers serve: waits for signals, reloads, tells the service manager that
+// all is well, and ends the daemon.
 #pragma once
 
 #include <chrono>
@@ -18,14 +18,14 @@
 
 namespace mxkv::server {
 
-/// How it came to the end.
+/// How the daemon ended.
 enum class ending : std::uint8_t {
-  drained,    ///< what had arrived was answered
+  drained,    ///< all requests that had arrived were answered
   timed_out,  ///< connections did not read their replies in time
-  at_once,    ///< a second signal came: nothing was put in order
+  at_once,    ///< after a second signal, without cleaning up
 };
 
-/// What options come to a limit of memory by.
+/// The machine, for which options are resolved to a memory limit.
 struct Machine {
   const runtime::Topology& topology;
   const config::MachineFacts& facts;
@@ -34,29 +34,29 @@ struct Machine {
 /// Thread-safety: the main thread.
 class Supervisor final : private HappeningBell {
  public:
-  /// The workers run and the listeners are up. `process` is as in Start.
+  /// The workers run and the listeners are open. `process`: see Start.
   Supervisor(Parts& parts, Log& log, const Signals& signals, const config::DaemonOptions& options,
              Reread reread, long process, AdminService& admin, const Machine& machine);
 
-  /// Says that it serves, and returns when it does not any more.
+  /// Reports that the daemon serves, and returns when it no longer does.
   [[nodiscard]] ending run();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
-  static constexpr const char* kConfigSet = "config set";  ///< who set an option
+  static constexpr const char* kConfigSet = "config set";  ///< the origin of such options
 
   void reload();
-  /// `by`: the client or signal that asked for it, for the log. What `wanted` says was checked; `admin` is what
-  /// prepare_admin() made of it, none where those listeners stay. Returns whether anything changed.
+  /// `by`: the client or signal that asked for it, for the log. `wanted` has been checked; `admin` is the
+  /// result of prepare_admin(), none if those listeners stay. Returns whether anything changed.
   bool apply(const config::DaemonOptions& wanted, const config::Resolved& resolved, const std::string& by,
              std::optional<std::vector<HttpListener>> admin);
-  /// False: it is as the options say.
+  /// False: the limit is already as in the options.
   bool limit_memory(const std::string& by, bool told);
   // supervisor_config.cpp
-  /// Why what runs cannot become what is wanted; none: it can.
+  /// Why the running options cannot become the wanted ones; empty: they can.
   [[nodiscard]] std::vector<std::string> refusals(const config::DaemonOptions& wanted,
                                                   const config::Resolved& resolved) const;
-  /// The listeners of administration that are wanted; none: they stay, or `why` says what refuses them.
+  /// The new listeners of administration; none: they stay, or `why` has the errors.
   [[nodiscard]] std::optional<std::vector<HttpListener>> admin_wanted(const config::DaemonOptions& wanted,
                                                                       std::vector<std::string>& why);
   void answer_config();
@@ -65,7 +65,7 @@ class Supervisor final : private HappeningBell {
   void reread_users();
   void log_refusal(std::string_view lines);
   struct CertificatesRead {
-    std::size_t listeners = 0;  ///< that have them; 0: none does, or the old ones stay
+    std::size_t listeners = 0;  ///< that use them; 0: none does, or the old certificates stay
     std::string flaw;           ///< of a file; empty: none
   };
   /// `by`: the client or signal that asked for it, for the log.
@@ -73,7 +73,7 @@ class Supervisor final : private HappeningBell {
   [[nodiscard]] std::string refresh_certificates(const ConfigRequest& request);
   void reopen_log(const config::LogOptions& options);
   [[nodiscard]] ending drain();
-  /// What is to be done now and then, and how long until the next time; nothing: never.
+  /// Does periodic work, and returns how long until the next; nothing: there is none.
   std::optional<std::chrono::nanoseconds> tick();
   void ping();
   void ring() noexcept override { signals_.wake(); }
@@ -82,11 +82,11 @@ class Supervisor final : private HappeningBell {
   Parts& parts_;
   Log& log_;
   const Signals& signals_;
-  config::DaemonOptions running_;  ///< what holds now
+  config::DaemonOptions running_;  ///< the options in force
   Reread reread_;
   AdminService& admin_;
   Machine machine_;
-  config::Resolved resolved_;  ///< what running_ comes to on it
+  config::Resolved resolved_;  ///< running_, resolved for that machine
   Notifier notifier_ = Notifier::from_environment();
   std::optional<std::chrono::microseconds> watchdog_;
   Time next_ping_{};

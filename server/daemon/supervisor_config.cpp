@@ -1,4 +1,4 @@
-// Supervisor's functions: what may change while it runs, config get and config set.
+// Supervisor's functions for options that change at run time: config get and config set.
 #include <utility>
 
 #include "config/load.hpp"
@@ -12,7 +12,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// Who set it, as far as that is known.
+/// The origin of an option, if it is known, with ": ".
 std::string place_of(const config::Origins& origins, const std::string& path) {
   const config::Origin* const origin = config::find_origin(origins, path);
   return origin == nullptr ? "" : to_string(*origin) + ": ";
@@ -65,7 +65,7 @@ void Supervisor::answer_config() {
   }
 }
 
-// As a reload does, of the certificates alone.
+// Does what a reload does for certificates.
 std::string Supervisor::refresh_certificates(const ConfigRequest& request) {
   const CertificatesRead read = reread_certificates("refresh_certs from " + request.client);
   if (!read.flaw.empty()) {

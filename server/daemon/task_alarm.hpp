@@ -1,5 +1,5 @@
-// Log lines for tasks that are put back again and again. It should never come to that; where it does, the
-// line says where to look.
+// Logs tasks that are put back again and again. It should never happen; if it does, the line says where to
+// look.
 #pragma once
 
 #include <string>

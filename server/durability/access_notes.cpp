@@ -46,7 +46,8 @@ class ItemWalk {
   unsigned at_ = 0;
 };
 
-/// Whether the item may have been read then or later. An age is rounded down by a second, and by its 128th part.
+/// Whether the item may have been read then or later. Stored ages are rounded down by up to a second and
+/// 1/128.
 bool read_since(const Item& item, std::uint64_t since_us) noexcept {
   constexpr std::uint64_t kRounded = std::uint64_t{1} << 20U;
   const std::uint64_t read_us = item.last_access_us();
@@ -57,7 +58,8 @@ bool read_since(const Item& item, std::uint64_t since_us) noexcept {
 
 void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us, Journal& journal) {
   for (std::size_t i = 0; i < store.tree().runtime().worker_count(); ++i) {
-    journal.park(runtime::WorkerId{static_cast<std::uint16_t>(i)});  // else the writer waits for their rounds
+    journal.park(runtime::WorkerId{static_cast<std::uint16_t>(i)});  // else the writer waits for the worker's
+                                                                     // next round
   }
   ItemWalk walk{store.tree()};
   const std::uint64_t flushed_us = store.flush_points().at(now_us);

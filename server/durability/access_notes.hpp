@@ -1,5 +1,5 @@
-// What an orderly end records of reads: when items were last read, so that the next start evicts as this process
-// would have. Reads write no records of their own, and a checkpoint knows only those before it.
+// Records at an orderly end when items were last read, so that the next start evicts as this process would
+// have. Reads write no records, and a checkpoint only knows the reads before it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace mxkv::server {
 
-/// Records the access ages of all items that may have been read at `since_us` (steady) or later. A journal that
-/// cannot be written gets none. When no worker runs any more; ends the journal's thread.
+/// Records the access ages of all items that may have been read at `since_us` (steady) or later. Records
+/// nothing if the journal cannot be written. When no worker runs any more; ends the journal's thread.
 void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us, Journal& journal);
 
 }  // namespace mxkv::server

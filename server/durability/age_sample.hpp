@@ -1,8 +1,8 @@
-// How old the items are that a start finds, and how much of them fits into memory: where more is found than fits,
-// this tells from which age on items are evicted.
+// The ages of the items that a start finds, and the bytes of them that fit into memory. If not all fit, the
+// sample shows from which age on items are evicted.
 //
-// The sample is thinned when it is full: then every second item of it goes, and from there on half as many are
-// noted. So it is exact for few items, and a percent off at most for many.
+// A full sample is thinned: every second item goes, and from then on half as many are noted. So it is exact
+// for few items, and at most a percent off for many.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace mxkv::server {
 
-/// Bytes of an item, about, and when it was last read or made.
+/// An item's approximate bytes, and when it was last read or else made (steady us).
 struct ItemFacts {
   std::uint64_t last_access_us = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Thread-safety: none, as of a plain value.
+/// Thread-safety: none, like a plain value.
 class AgeSample {
  public:
-  /// An item that was found.
+  /// Notes an item that the start found.
   void note(const ItemFacts& facts) {
     found_bytes_ += facts.bytes;
     if (seen_++ % stride_ != 0) {
@@ -31,7 +31,7 @@ class AgeSample {
       thin();
     }
   }
-  /// An item that was noted is in memory.
+  /// A noted item fitted into memory.
   void fitted(const ItemFacts& facts) noexcept { fitted_bytes_ += facts.bytes; }
 
   void take(const AgeSample& other) {
@@ -40,11 +40,11 @@ class AgeSample {
     fitted_bytes_ += other.fitted_bytes_;
   }
 
-  /// The newest items, from this time of access on, have about as many bytes as fitted.
+  /// The access time from which on the newest items have about as many bytes as fitted.
   [[nodiscard]] std::uint64_t newest_from_us() {
     std::sort(sample_.begin(), sample_.end(),
               [](const ItemFacts& a, const ItemFacts& b) { return a.last_access_us > b.last_access_us; });
-    // What the sample misses, and spans that end up less full, must not push out newer items.
+    // The sample's error, and spans that end up less full, must not push out newer items.
     constexpr double kSure = 0.985;
     const double part =
         static_cast<double>(fitted_bytes_) / static_cast<double>(std::max<std::uint64_t>(found_bytes_, 1));

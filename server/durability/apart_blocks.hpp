@@ -1,5 +1,5 @@
-// A value that is apart from its put: blocks of kind `value` right behind the block that the put is the last
-// record of, in journals and in checkpoints alike.
+// A value apart from its put: blocks of kind `value` right behind the block whose last record is the put, in
+// journals and in checkpoints alike.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace mxkv::server {
 
-/// Reads the value's pieces one after the other. The blocks were checked before. Thread-safety: one thread.
+/// Reads the pieces of the value in order. The blocks were checked before. Thread-safety: one thread.
 class ApartBlocks {
  public:
-  /// `block`: the first one. `bytes`: of the whole value.
+  /// `block`: the first block. `bytes`: of the whole value.
   ApartBlocks(const char* block, std::uint64_t bytes) noexcept : block_(block), left_(bytes) {}
 
-  /// The next piece; empty: that was the last.
+  /// The next piece; empty after the last.
   [[nodiscard]] std::string_view next() noexcept {
     if (left_ == 0) {
       return {};
@@ -31,7 +31,7 @@ class ApartBlocks {
   std::uint64_t left_;
 };
 
-/// Validates the blocks of a value of `bytes` at `offset` of a file. What is wrong; null: nothing.
+/// Validates the blocks of a value of `bytes` at `offset` of a file. Returns the damage; null: none.
 [[nodiscard]] inline const char* check_apart_blocks(std::string_view file, std::uint64_t offset,
                                                     std::uint64_t seed, std::uint64_t bytes) noexcept {
   while (bytes > 0) {

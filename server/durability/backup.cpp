@@ -20,14 +20,14 @@ namespace {
 
 using how = ToolOutcome::how;
 
-/// Copies that may be overtaken by checkpoints before it is given up.
+/// Attempts before giving up, since checkpoints may remove files during each.
 constexpr int kMostAttempts = 10;
 
 ToolOutcome failure(const std::string& path, int error) {
   return {how::failed, file_complaint(path, error)};
 }
 
-/// What was made on the way; it goes again unless it is kept.
+/// Removes the files and folders that the copy made, unless they are kept.
 class Made {
  public:
   Made() = default;
@@ -42,7 +42,7 @@ class Made {
 
   void add(std::string path) { paths_.push_back(std::move(path)); }
   void keep() noexcept { paths_.clear(); }
-  /// Makes a folder, with those above it. 0, or an errno value.
+  /// Makes a folder, with missing parents. Returns 0 or an errno value.
   int folder(const std::string& path) {
     std::error_code wrong;
     if (std::filesystem::is_directory(path, wrong)) {
@@ -60,12 +60,12 @@ class Made {
   std::vector<std::string> paths_;
 };
 
-/// One attempt. Afterwards it has failed, or is overtaken, or is whole.
+/// One attempt to copy. It ends as failed, overtaken by a checkpoint, or whole.
 class Copy {
  public:
   Copy(std::string from, std::string to) : from_(std::move(from)), to_(std::move(to)) {}
 
-  /// Nothing: a checkpoint has removed what was to be copied, or damage() tells.
+  /// No outcome: a checkpoint has removed files to be copied, or damage() has text.
   std::optional<ToolOutcome> make(const LinePrinter& print) {
     for (const auto step :
          {&Copy::make_folders, &Copy::read_manifest, &Copy::link_parts, &Copy::copy_segments}) {
@@ -87,7 +87,7 @@ class Copy {
     return ToolOutcome{};
   }
 
-  /// Of the journal as it was copied; empty: none.
+  /// The damage of the copied journal; empty: none.
   [[nodiscard]] const std::string& damage() const noexcept { return verdict_.damage; }
 
  private:
@@ -146,11 +146,11 @@ class Copy {
     if (errno == ENOENT) {
       return ENOENT;
     }
-    // Another file system, or one without links: whatever else is wrong, a copy finds too.
+    // Another file system, or one without links. If the link failed for another reason, so does the copy.
     return copy_whole_file(from, to);
   }
 
-  /// From the newest on, until the one that the checkpoint was begun in.
+  /// Copies segments from the newest back to the one in which the checkpoint was begun.
   std::optional<ToolOutcome> copy_segments() {
     std::vector<std::uint64_t> numbers;
     if (const int error = list_segments(from_, numbers)) {
@@ -171,7 +171,7 @@ class Copy {
     return std::nullopt;
   }
 
-  /// Its whole groups: what stands behind them is nothing, or being written.
+  /// Copies the whole groups of a segment. Behind them is nothing, or a group that is being written.
   std::optional<ToolOutcome> copy_segment(std::uint64_t number) {
     const std::string name = std::string{kJournalDirectory} + "/" + segment_name(number);
     std::string bytes;
@@ -207,7 +207,7 @@ class Copy {
     return verdict_.usable();
   }
 
-  /// The manifest comes last: before it nothing counts.
+  /// Writes the manifest last: the copy is no data directory before.
   std::optional<ToolOutcome> finish() {
     for (const char* const folder : {kJournalDirectory, kCheckpointDirectory}) {
       if (const int error = sync_folder(to_ + "/" + folder)) {
@@ -247,7 +247,7 @@ class Copy {
   bool overtaken_ = false;
 };
 
-/// Why a copy cannot go there.
+/// Why `to` cannot take the copy.
 std::optional<ToolOutcome> refuses(const std::string& directory, const std::string& to) {
   std::error_code wrong;
   if (std::filesystem::exists(to, wrong)) {

@@ -28,9 +28,9 @@ class PartsCheck {
   }
 
  private:
-  /// Returns what is wrong with it; empty: nothing.
+  /// Returns the damage of the part; empty: none.
   std::string read_part(const std::string& name, std::uint32_t number) {
-    // Where the disk cannot read, a mapping would end the process.
+    // If the disk cannot read, a mapping would end the process.
     if (const int error = read_through(directory_ + "/" + name)) {
       return file_complaint(directory_ + "/" + name, error);
     }
@@ -61,7 +61,7 @@ class PartsCheck {
   PosixDisk& disk_;
   CheckpointCheck check_;
   std::uint64_t items_ = 0;
-  std::string last_;  ///< key of the parts so far
+  std::string last_;  ///< last key of the parts so far
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Whether the parts of the checkpoint that a manifest names are whole: hashes, counts, the order of keys within
-// and between them.
+// Checks the parts of the checkpoint that a manifest names: hashes, counts, and the order of keys within and
+// between them.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 namespace mxkv::server {
 
 struct CheckpointCheck {
-  std::string text;    ///< a line a part
-  std::string damage;  ///< for a person; empty: none
+  std::string text;    ///< one line a part
+  std::string damage;  ///< a description; empty: none
 };
 
-/// Reads all parts in a directory. Of none it says that there is none. Thread-safety: any thread.
+/// Reads all parts in a directory. Without a checkpoint the text says so. Thread-safety: any thread.
 [[nodiscard]] CheckpointCheck check_checkpoint(const std::string& directory, const Manifest& manifest);
 
 }  // namespace mxkv::server

@@ -1,7 +1,8 @@
-// Whether all that passed is in the tree. An operation on many keys passes the commit point as one, and changes its
-// items in later rounds: that all workers passed an epoch does not say that its changes can be seen. Such an
-// operation holds its keys from before it passes until the last item is changed. So once all keys were held, by
-// what began later than that, and let go, nothing is under way any more that had passed by then.
+// Waits until all changes that have passed the commit point are in the tree. An operation on many keys passes
+// as one, and changes its items in later rounds. So its changes may still be missing after all workers have
+// passed its epoch. But it holds its keys from before it passes until its last item is changed. The fence
+// holds all keys once: when it releases them, every operation that had passed before the fence started has
+// ended.
 #pragma once
 
 #include <atomic>
@@ -10,15 +11,15 @@
 
 namespace mxkv::server {
 
-/// Once. Outlives its task: until done().
+/// Used once. Lives until done(), longer than its task.
 class CheckpointFence {
  public:
   CheckpointFence(Store& store, CheckpointBell& bell) : store_(store), bell_(bell) {}
 
-  /// Holds all keys for a moment, on a worker.
+  /// Starts a task on `worker` that holds all keys for a moment.
   void start(runtime::WorkerId worker);
   [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-  /// The workers have ended.
+  /// The workers have ended before the task could.
   [[nodiscard]] bool failed() const noexcept { return failed_; }
 
   // For the task.
@@ -29,7 +30,7 @@ class CheckpointFence {
   Store& store_;
   CheckpointBell& bell_;
   bool failed_ = false;
-  std::atomic<bool> done_{false};  // hands over what it says: release by the task, acquire by done()
+  std::atomic<bool> done_{false};  // publishes failed_: release by the task, acquire by done()
 };
 
 }  // namespace mxkv::server

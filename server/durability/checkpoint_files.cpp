@@ -9,7 +9,7 @@ void remove_checkpoint(Disk& disk, const std::string& path) {
   if (disk.list(path, names) != 0) {
     return;
   }
-  // What cannot be removed is tried again before the next checkpoint.
+  // Files that cannot be removed now are tried again before the next checkpoint.
   for (const std::string& name : names) {
     std::string file = path;
     (void)disk.remove(file.append("/").append(name));

@@ -1,4 +1,4 @@
-// The files of checkpoints that nobody needs any more.
+// Removes the files of checkpoints that are no longer needed.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,11 @@
 
 namespace mxkv::server {
 
-/// Removes a checkpoint's folder, as far as that can be done now. Thread-safety: one thread.
+/// Removes a checkpoint's folder, as far as possible now. Thread-safety: one thread.
 void remove_checkpoint(Disk& disk, const std::string& path);
-/// Removes all but the one that the manifest names: what was left over is tried again. Thread-safety: one thread.
+/// Removes all checkpoints but the one that the manifest names, also what earlier tries left. Thread-safety:
+/// one thread.
+/// one thread.
 void remove_unnamed_checkpoints(Disk& disk, const std::optional<CheckpointEntry>& named);
 
 }  // namespace mxkv::server

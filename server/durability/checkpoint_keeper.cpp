@@ -20,7 +20,7 @@ constexpr std::uint64_t kBetweenLooksNs = 100'000'000;
 constexpr std::uint64_t kBetweenLooksBytes = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kWhileOneGoesOnNs = 50'000'000;
 constexpr std::uint64_t kLookAtClockNs = 1'000'000'000;
-/// The wall clock follows the steady one by steps of less.
+/// If the wall clock has moved by so many seconds against the steady one, it was set.
 constexpr std::int64_t kStepOfClock = 2;
 
 }  // namespace
@@ -46,7 +46,7 @@ CheckpointKeeper::CheckpointKeeper(Journal& journal, const runtime::Clock& clock
       journal_(journal),
       clock_(clock),
       lines_(std::move(lines)),
-      counted_from_(0 - journal_bytes),  // wraps around: what is there counts as written
+      counted_from_(0 - journal_bytes),  // wraps around: bytes from before the start count as written
       last_end_ns_(clock.monotonic_ns()),
       wall_ahead_s_(clock.wall_ahead_s()),
       options_(options) {}
@@ -107,7 +107,7 @@ void CheckpointKeeper::look_at_clock() {
   }
 }
 
-// Begins one if it is due. Returns how long there is nothing else to look for.
+// Begins a checkpoint if one is due. Returns how long (ns) to wait for the next look.
 std::uint64_t CheckpointKeeper::look() {
   const CheckpointStatus status = checkpointer_->status();
   const std::uint64_t now_ns = clock_.monotonic_ns();
@@ -136,7 +136,7 @@ std::uint64_t CheckpointKeeper::look() {
   const bool broken = journal_.writer().state() == journal_state::broken;
   if (status.stage != checkpoint_stage::idle) {
     if (broken && status.epoch != 0 && status.epoch < journal_.writer().gap_end()) {
-      checkpointer_->abandon();  // what was lost since is not in it
+      checkpointer_->abandon();  // the checkpoint lacks records that were lost since
     }
     return kWhileOneGoesOnNs;
   }
@@ -162,7 +162,7 @@ void CheckpointKeeper::tell_of_completed(const CheckpointStatus& status) const {
   }
 }
 
-// Whoever asked for it, it begins so.
+// Called for each checkpoint, also for one that an operator asked for.
 std::uint64_t CheckpointKeeper::end_epoch() {
   if (lines_.debug) {
     lines_.debug("checkpoint: begins");

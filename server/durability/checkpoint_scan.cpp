@@ -13,7 +13,7 @@ using runtime::step;
 
 namespace {
 
-/// Begins a task of the tree on a worker, for a thread that is none.
+/// Begins a task of the tree on a worker, for a thread that is no worker.
 template <class Owner>
 class BeginTask final : public runtime::MxTask {
  public:
@@ -34,7 +34,7 @@ class BeginTask final : public runtime::MxTask {
   void (*lost_)(Owner&);
 };
 
-/// Begins a scan on whichever worker comes to it first.
+/// Begins a scan on the worker that takes it first.
 class BeginScanTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "checkpoint begins a scan";
@@ -74,8 +74,9 @@ class CheckpointTask final : public index::ScanTask<CheckpointTask, ItemTraits> 
   [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] static bool backward() noexcept { return false; }
-  // In a tree that was taken away since, writers that were on their way put items that nobody is told of, with
-  // uniques behind the flush's. Asked behind the look at the leaf: then what was there before is the older one.
+  // Once a flush_all has replaced the tree, writers that were on their way may still put items into the old
+  // one, with uniques above the flush's. No client learns of these items. The generation is read after the
+  // leaf: a leaf of the old tree is then seen as old.
   [[nodiscard]] LeafVisitor leaf_visitor(runtime::Worker& worker) const noexcept {
     constexpr std::uint64_t kAll = ~std::uint64_t{0};
     const bool old = here().life().generation() != tree().generation();
@@ -190,7 +191,7 @@ void CheckpointBell::wait(std::uint64_t ns) {
 
 void PartScan::submit(runtime::WorkerId worker, bool scans) {
   MXKV_ASSERT(now() != state::running, "a part has one scan at a time");
-  state_.store(state::running, std::memory_order_relaxed);  // submit() hands it over
+  state_.store(state::running, std::memory_order_relaxed);  // relaxed: submit() publishes it
   using Begin = BeginTask<PartScan>;
   runtime::Runtime& runtime = store_.tree().runtime();
   auto* const task = runtime.create_outside<Begin>(
@@ -198,7 +199,7 @@ void PartScan::submit(runtime::WorkerId worker, bool scans) {
       scans ? [](PartScan& scan, runtime::Worker& on) { scan.offer(on); }
             : [](PartScan& scan, runtime::Worker& on) { scan.released(on); },
       [](PartScan& scan) { scan.lost(); });
-  (void)runtime.submit(task, worker);  // a worker that does not run any more discards it
+  (void)runtime.submit(task, worker);  // a worker that has ended discards the task
 }
 
 void PartScan::start(runtime::WorkerId worker, runtime::RequestId request) {
@@ -253,7 +254,7 @@ void PartScan::lost() {
 
 void PartScan::hand_over(state now) {
   MXKV_ASSERT(state_.load(std::memory_order_relaxed) == state::running, "a scan is handed over once");
-  CheckpointBell& bell = bell_;  // this may be gone once the state says so
+  CheckpointBell& bell = bell_;  // this may be gone once the state is stored
   state_.store(now, std::memory_order_release);
   bell.ring();
 }

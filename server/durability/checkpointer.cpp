@@ -252,8 +252,8 @@ bool Checkpointer::step_scan() {
     MXKV_ASSERT(scan.exhausted(), "a checkpoint has all keys of each of its parts");
   }
   entry_.needs = journal_.last_recorded();
-  // Its first epoch at least: the last record may be of one that was given up, and where writes are refused since
-  // there is no later one.
+  // At least the first epoch. The last record may be of an epoch that was given up, and no later one comes
+  // while writes are refused.
   journal_.need_on_disk(std::max(entry_.needs, entry_.begun));
   go_to(stage::wait);
   return true;

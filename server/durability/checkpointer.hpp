@@ -1,16 +1,16 @@
-// Checkpoints: all items on disk, in key order, beside a store that goes on. Then the journal before may
-// go.
+// Checkpoints: all items on disk, in key order, while the store runs. Then the journal before the checkpoint
+// may be removed.
 //
-//   begin    the current epoch is ended. When all workers have passed it, at epoch S, whatever has a smaller
-//            label has passed the commit point
-//   settle   and when all keys were held since, for a moment, it is in the tree, too (checkpoint_fence.hpp)
-//   scan     a scan for each part of the keys; the thread writes what they fill, at a given rate
-//   wait     nothing that a scan saw has a greater label than `needs`: it waits until that is on disk. Else a
-//            crash could keep half of a batch that never became durable.
-//   verify   all parts are read as recovery would
-//   name     the manifest names it. From then on it counts, and what it makes superfluous is removed
+//   begin    ends the current epoch. When all workers have passed it, at epoch S, all changes with a smaller label
+//            have passed the commit point
+//   settle   holds all keys for a moment. Then these changes are in the tree, too (checkpoint_fence.hpp)
+//   scan     one scan for each part of the keys; the thread writes the filled buffers, at a given rate
+//   wait     no change that a scan saw has a greater label than `needs`: waits until that is on disk. Else a crash
+//            could keep half of a batch that never became durable.
+//   verify   reads all parts as recovery would
+//   name     the manifest names the checkpoint. From then on it counts, and superfluous files are removed
 //
-// What fails leaves the checkpoint before as it was. It decides nothing about when one is due.
+// A failed checkpoint leaves the one before in force. This file does not decide when a checkpoint is due.
 #pragma once
 
 #include <atomic>
@@ -33,22 +33,22 @@
 
 namespace mxkv::server {
 
-/// What checkpoints ask of the journal. Thread-safety: the checkpointer's thread.
+/// The checkpointer's view of the journal. Thread-safety: the checkpointer's thread.
 class CheckpointJournal {
  public:
   virtual ~CheckpointJournal() = default;
   /// Ends the current epoch and returns it.
   virtual std::uint64_t end_epoch() = 0;
-  /// All records with labels up to it have been handed over: the changes that they tell have passed.
+  /// The epoch up to which workers have handed over all records: their changes have passed.
   virtual std::uint64_t passed() = 0;
-  /// Not below the label of any record whose effect was seen before.
+  /// At least the label of every record whose effect was seen before the call.
   virtual std::uint64_t last_recorded() = 0;
-  /// All up to `epoch` is to be on disk, whatever the mode; on_disk() tells.
+  /// Asks for all records up to `epoch` on disk, in any mode; on_disk() says when they are.
   virtual void need_on_disk(std::uint64_t epoch) = 0;
   virtual bool on_disk(std::uint64_t epoch) = 0;
-  /// No order above it was given out.
+  /// No greater order was minted.
   virtual std::uint64_t ceiling() = 0;
-  /// The manifest names a checkpoint that was begun at `epoch`: what is before may go.
+  /// The manifest names a checkpoint begun at `epoch`: the journal before that may be removed.
   virtual void checkpointed(std::uint64_t epoch) = 0;
 };
 
@@ -61,58 +61,58 @@ struct CheckpointOptions {
 enum class checkpoint_stage : std::uint8_t { idle, begin, settle, cut, scan, wait, verify, name, end };
 
 struct CheckpointStatus {
-  bool running = false;  ///< one was begun and has not ended
+  bool running = false;  ///< a checkpoint was begun and has not ended
   checkpoint_stage stage = checkpoint_stage::idle;
-  // Of the one that goes on.
+  // Of the checkpoint under way.
   std::uint64_t epoch = 0;
   std::uint64_t items = 0;  ///< written so far
   std::uint64_t bytes = 0;
-  double fraction = 0;  ///< of the items that there are
-  // Of the last one.
+  double fraction = 0;  ///< of the store's items
+  // Of the last checkpoint.
   std::optional<CheckpointEntry> last;
   double last_seconds = 0;
   std::uint64_t ages_from_us =
-      0;  ///< steady: what was read before is in it with its access age; 0: there is none
+      0;  ///< steady: the last checkpoint has the access ages of reads before this; 0: there is none
   std::uint64_t completed = 0;  ///< since the start
   std::uint64_t failed = 0;
-  std::string last_error;  ///< of the one that failed last
+  std::string last_error;  ///< of the last failed checkpoint
 };
 
 /// One a data directory. Thread-safety: given per function.
 class Checkpointer {
  public:
-  /// What is given outlives it. Between starts a directory may hold parts that no manifest names: they go when
-  /// the next checkpoint begins.
+  /// All arguments outlive this. At the start a directory may hold parts that no manifest names; the next
+  /// checkpoint removes them when it begins.
   Checkpointer(Disk& disk, ManifestFile& manifest, Store& store, CheckpointJournal& journal,
                const CheckpointOptions& options);
-  /// Not while workers run, unless nothing goes on.
+  /// Not while workers run, unless no checkpoint is under way.
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
   // -- any thread
 
-  /// A checkpoint begins. False: one goes on already.
+  /// Begins a checkpoint. False: one is under way already.
   bool begin();
-  /// What goes on ends without a result, soon.
+  /// Ends the checkpoint under way soon, without a result.
   void abandon();
-  /// Of the next one.
+  /// For the next checkpoint.
   void set_options(const CheckpointOptions& options);
   [[nodiscard]] CheckpointStatus status() const;
 
   // -- its thread, or a test instead
 
-  /// Does one thing. False: there is nothing to do now; see pause_ns().
+  /// Makes one step. False: there is nothing to do now; see pause_ns().
   bool step();
-  /// How long to wait for the bell then; ~0: until begin().
+  /// How long (ns) to wait for the bell then; ~0: without a limit.
   [[nodiscard]] std::uint64_t pause_ns() const noexcept;
 
   // -- start-up and end
 
   void start();
-  /// Ends the thread, and with it what goes on.
+  /// Ends the thread, and the checkpoint under way.
   void stop();
-  /// Gives up what buffers hold. When no worker runs any more.
+  /// Drops the references of the buffers. When no worker runs any more.
   void release(runtime::Worker& worker) noexcept;
 
  private:
@@ -130,7 +130,7 @@ class Checkpointer {
   [[nodiscard]] std::string write_buffer(std::size_t i);
   [[nodiscard]] std::string end_part(std::size_t i);
   void fail(const std::string& why);
-  /// Once all scans have ended, and gave up what they hold.
+  /// Ends the checkpoint, once all scans have ended and dropped their references.
   void end();
   [[nodiscard]] runtime::WorkerId some_worker() noexcept;
   void go_to(stage next);
@@ -152,12 +152,12 @@ class Checkpointer {
   std::unique_ptr<CheckpointFence> fence_;
   std::unique_ptr<CheckpointCut> cut_;
   std::deque<PartScan> scans_;
-  std::vector<std::unique_ptr<PartWriter>> writers_;  ///< null: ended
+  std::vector<std::unique_ptr<PartWriter>> writers_;  ///< null: the part has ended
   std::size_t next_scan_ = 0;
   std::uint32_t verified_ = 0;
   std::uint64_t begun_ns_ = 0;
   std::uint64_t scans_from_us_ = 0;  ///< steady
-  std::uint64_t free_at_ns_ = 0;     ///< when the rate allows to write again
+  std::uint64_t free_at_ns_ = 0;     ///< when the rate allows the next write
   std::uint32_t turn_ = 0;
   runtime::RequestId request_{0};  ///< of the scans of a checkpoint
 

@@ -1,4 +1,4 @@
-// The only door to libzstd: blocks of a checkpoint, compressed each by itself.
+// The only user of libzstd: compresses the blocks of a checkpoint, each by itself.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Compressor {
   Compressor(const Compressor&) = delete;
   Compressor& operator=(const Compressor&) = delete;
 
-  /// Replaces `out`. False: it does not get smaller.
+  /// Replaces `out`. False: the result would not be smaller.
   [[nodiscard]] bool compress(std::string_view bytes, std::string& out);
 
  private:
@@ -32,9 +32,9 @@ class Decompressor {
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
 
-  /// Replaces `out` by what was `raw_bytes` before. False: it is not.
+  /// Replaces `out` by the `raw_bytes` original bytes. False: `bytes` are not valid.
   [[nodiscard]] bool decompress(std::string_view bytes, std::size_t raw_bytes, std::string& out);
-  /// The same, of the first bytes only, as many as there are up to `most`.
+  /// The same for the first bytes only, up to `most` of them.
   [[nodiscard]] bool begin_of(std::string_view bytes, std::size_t most, std::string& out);
 
  private:

@@ -15,7 +15,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-/// What may lie in a directory that nothing was served from yet: what a start that ended early leaves.
+/// Names that a start may leave that ended before it served from the directory.
 bool is_harmless(Disk& disk, const std::string& name) {
   if (name == kJournalDirectory || name == kCheckpointDirectory) {
     std::vector<std::string> names;
@@ -74,7 +74,7 @@ Result<DataDirectory> open_data_directory(Disk& disk) {
   if (const int error = disk.lock(kLockName, directory.lock); error != 0) {
     return Error{disk.text(kLockName, error)};
   }
-  // Now that nobody else changes it.
+  // No other process changes the directory from now on.
   complaint = complaint_about_names(disk, directory.fresh);
   if (!complaint.empty()) {
     return Error{std::move(complaint)};

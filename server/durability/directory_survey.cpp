@@ -19,7 +19,7 @@ namespace {
 using runtime::Error;
 using runtime::Result;
 
-/// Readings that may differ from one another before it is given up.
+/// Readings before giving up, if no two in a row agree.
 constexpr int kMostReadings = 20;
 constexpr std::chrono::milliseconds kBetweenReadings{20};
 
@@ -28,9 +28,9 @@ class Reading {
  public:
   explicit Reading(std::string path) { survey_.path = std::move(path); }
 
-  /// Nothing: a file went while it was read, so that it has to be read again.
+  /// No survey: a file was removed during the reading, so it has to be repeated.
   Result<std::optional<DirectorySurvey>> take() {
-    // The manifest first: the segment that it has the journal end in is there by then.
+    // The manifest first: the segment at which it has the journal end then exists already.
     if (std::optional<Error> error = read_manifest_file()) {
       return *std::move(error);
     }
@@ -83,7 +83,7 @@ class Reading {
     return std::nullopt;
   }
 
-  /// Without a manifest: what the first segment says that has a header.
+  /// Without a manifest: takes the directory's id from the first segment with a header.
   void guess_directory(const std::vector<std::uint64_t>& numbers) {
     std::string bytes;
     for (const std::uint64_t number : numbers) {
@@ -134,7 +134,7 @@ class Reading {
 
   DirectorySurvey survey_;
   JournalExpectations expectations_;
-  std::string wrong_;  ///< with the first record that is none
+  std::string wrong_;  ///< with the first record that is invalid
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// What stands in a data directory, read without changing anything, also while a daemon writes in it.
+// Reads a data directory without changing anything, also while a daemon writes in it.
 //
-// What a running daemon does in the middle of a reading can look like damage: a group that was not there yet
-// although a later one is, a segment that a checkpoint has made needless. Whatever was there when the reading
-// ended is there in the next one. So damage counts if two readings in a row find the same.
+// Changes by a running daemon during a reading can look like damage: an earlier group is still missing
+// although a later one is there, or a checkpoint has removed a segment. But everything on disk when one
+// reading ends is there for the next. So damage counts only if two readings in a row find the same.
 //
 // One segment is in memory at a time.
 #pragma once
@@ -25,10 +25,10 @@ namespace mxkv::server {
 
 inline constexpr std::size_t kRecordTypes = 7;
 
-/// "put", "gone", ...; type: from 0 on.
+/// "put", "gone", ...; types count from 0.
 [[nodiscard]] const char* record_type_name(std::size_t type) noexcept;
 
-/// Records of whole groups, by their type.
+/// The number of records in whole groups, by type.
 struct RecordCounts {
   std::array<std::uint64_t, kRecordTypes> by_type{};
   std::uint64_t value_bytes = 0;  ///< of puts
@@ -42,27 +42,27 @@ struct DirectorySurvey {
   std::string path;
   DirectoryId directory{};
   std::optional<Manifest> manifest;
-  /// By number. Their `bytes` are gone.
+  /// By number. Their `bytes` are dropped.
   std::vector<SegmentScan> segments;
   std::vector<RecordCounts> counts;       ///< of each segment
   std::vector<std::uint64_t> file_bytes;  ///< of each segment
   JournalVerdict verdict;
-  std::string damage;  ///< of the journal, for a person; empty: none
+  std::string damage;  ///< of the journal, as text for an operator; empty: none
 };
 
-/// Why a path cannot be looked at: it is no directory, or no server's.
+/// Why a path cannot be surveyed: no directory, or not mxkv's.
 [[nodiscard]] std::optional<runtime::Error> not_a_data_directory(const std::string& path);
 
-/// Numbers of the segments, in order. What has another name is none. Returns 0 or an errno value.
+/// Numbers of the segments, in order; ignores other names. Returns 0 or an errno value.
 [[nodiscard]] int list_segments(const std::string& directory, std::vector<std::uint64_t>& numbers);
 
-/// Reads all of the journal. The error is one line: the manifest is damaged, or a file cannot be read. Damage of
-/// the journal is none. `between` is called before each reading but the first; by default it waits a little.
-/// Thread-safety: any thread.
+/// Reads the whole journal. The error is one line: the manifest is damaged, or a file cannot be read. Damage
+/// of the journal is no error. Calls `between` before each reading but the first; by default it waits a
+/// little. Thread-safety: any thread.
 [[nodiscard]] runtime::Result<DirectorySurvey> survey_directory(const std::string& path,
                                                                 const std::function<void()>& between = {});
 
-/// One segment again, as it is now; `bytes` holds it. Nothing: it is there no more.
+/// Reads one segment again; `bytes` holds its current bytes. Nothing: it no longer exists.
 [[nodiscard]] std::optional<SegmentScan> read_segment_again(const DirectorySurvey& survey,
                                                             std::size_t segment, std::string& bytes);
 

@@ -143,9 +143,9 @@ void Durability::begin_journal(const Recovered& found) {
   store_.tree().commits().listen(feed_.get());
 }
 
-// Reads are served although the disk is full: then the writer refuses writes, and brings the first group to the disk as
-// soon as there is room. Keys that the start left out are recorded before anybody is served: clients are told that they
-// are absent, and no later start may bring them back.
+// Reads are served although the disk is full. The writer then refuses writes, and brings the first group to
+// the disk as soon as there is room. Keys that the start left out are recorded before any client is served:
+// clients learn that these keys are absent, so no later start may bring them back.
 void Durability::start(std::function<void(std::size_t)> wake) {
   MXKV_ASSERT(wake != nullptr && wake_ == nullptr, "it is started once, and wakes the workers");
   wake_ = std::move(wake);
@@ -168,7 +168,7 @@ void Durability::start(std::function<void(std::size_t)> wake) {
 // On the writer's thread, after each group and each failure.
 void Durability::changed() {
   if (gate_ == nullptr || wake_ == nullptr) {
-    return;  // it begins
+    return;  // the start is not complete
   }
   gate_->changed();
   keeper_->journal_changed();

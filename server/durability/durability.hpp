@@ -1,8 +1,8 @@
-// Everything that makes a store durable, in the order in which it refers to each other: the directory, what was
-// recovered from it, the journal that goes on behind that, its gate, checkpoints and their keeper.
+// Makes a store durable. Its members, each of which refers to those before it: the directory, the state
+// recovered from it, the journal that continues there, its gate, checkpoints and their keeper.
 //
-// Its life: open_directory() before anything else starts; the constructor recovers the store and begins to serve from
-// the directory; start() once the network is there; finish() when no worker runs any more.
+// Its life: open_directory() before anything else starts; the constructor recovers the store and begins to
+// serve from the directory; start() once the network is ready; finish() when no worker runs any more.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +24,19 @@
 
 namespace mxkv::server {
 
-/// Nothing was started, and nothing on disk was changed: what() says why.
+/// The start is refused: nothing was started or changed on disk. what() says why.
 class StartRefused : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A directory that is held for this process.
+/// A directory that this process holds.
 struct HeldDirectory {
   std::unique_ptr<PosixDisk> disk;
   DataDirectory data;
 };
 
-/// Where its lines go. Thread-safety: any thread.
+/// Receives the log lines. Thread-safety: any thread.
 class DurabilityLog {
  public:
   DurabilityLog() = default;
@@ -53,7 +53,7 @@ class DurabilityLog {
   ~DurabilityLog() = default;
 };
 
-/// What `stats durability` shows. Each number is right for some recent moment.
+/// The numbers of `stats durability`, each right for some recent moment.
 struct DurabilityStatus {
   std::uint64_t epoch_current = 0;
   std::uint64_t epoch_durable = 0;
@@ -77,7 +77,7 @@ struct DurabilityStatus {
 };
 
 struct RecoverySettings {
-  bool evict = false;           ///< of what does not fit the newest is kept; else the start is refused
+  bool evict = false;           ///< if items do not fit, the newest are kept; else the start is refused
   bool recover_prefix = false;  ///< --recover=prefix
   std::function<void(std::uint64_t)> resume_time = [](std::uint64_t) {};  ///< see RecoveryOptions
   std::function<void(const RecoveryProgress&)> progress = [](const RecoveryProgress&) {};
@@ -86,10 +86,11 @@ struct RecoverySettings {
 /// Thread-safety: given per function.
 class Durability {
  public:
-  /// Takes the directory of the options. The error is one line. Start-up only.
+  /// Opens and locks the directory. The error is one line. Start-up only.
   [[nodiscard]] static runtime::Result<HeldDirectory> open_directory(const std::string& path);
 
-  /// Fills `store`, whose runtime does not run, and listens to it. Throws StartRefused. All arguments outlive this.
+  /// Fills `store`, whose runtime does not run yet, and listens to it. Throws StartRefused. All arguments
+  /// outlive this.
   Durability(HeldDirectory held, const config::DurabilityOptions& options, const RecoverySettings& settings,
              runtime::Runtime& runtime, Store& store, DurabilityLog& log);
   ~Durability();
@@ -97,14 +98,15 @@ class Durability {
   Durability& operator=(const Durability&) = delete;
 
   [[nodiscard]] DiskGate& gate() noexcept { return *gate_; }
-  /// The journal is written from now on, or refuses writes while the disk is full. `wake` ends a worker's sleep. Throws
-  /// StartRefused. Start-up only.
+  /// Starts to write the journal; while the disk is full, it refuses writes instead. `wake` ends a worker's
+  /// sleep. Throws StartRefused. Start-up only.
   void start(std::function<void(std::size_t)> wake);
-  /// New options, of those that may change. Any thread.
+  /// Applies new values of the options that may change. Any thread.
   void apply(const config::DurabilityOptions& options);
-  /// A checkpoint now, to its end; for a process that serves nobody. Empty, or why there is none.
+  /// Makes a checkpoint and waits for its end; for a process that serves no clients. Empty, or the reason why
+  /// it failed.
   [[nodiscard]] std::string checkpoint_now();
-  /// All that was recorded is on disk, and the directory says that it ended in order. When no worker runs any more.
+  /// Brings all records to disk, and notes an orderly end in the directory. When no worker runs any more.
   void finish();
   /// Any thread.
   [[nodiscard]] DurabilityStatus status() const;
@@ -122,8 +124,8 @@ class Durability {
   mutable std::mutex mutex_;
   std::uint64_t recovered_items_ = 0;
   std::uint64_t recovery_ms_ = 0;
-  LeftOutKeys left_out_;              ///< that start() records
-  std::uint64_t served_from_us_ = 0;  ///< steady: what was read before is on disk with its access age
+  LeftOutKeys left_out_;              ///< start() records them
+  std::uint64_t served_from_us_ = 0;  ///< steady: access ages of reads before this are on disk
   std::function<void(std::size_t)> wake_;
   std::unique_ptr<ManifestFile> manifest_;
   std::unique_ptr<Journal> journal_;
@@ -131,7 +133,7 @@ class Durability {
   std::unique_ptr<JournalGate> gate_;
   std::unique_ptr<CheckpointKeeper> keeper_;
   std::unique_ptr<Checkpointer> checkpointer_;
-  // The writer's: what was told.
+  // The writer thread's: the failures and the refusal that were logged last.
   std::uint64_t failures_ = 0;
   std::string refusal_;
 };

@@ -18,7 +18,7 @@
 namespace mxkv::server {
 namespace {
 
-/// A descriptor that is closed when it goes.
+/// Closes its descriptor when it goes out of scope.
 class OpenedPath {
  public:
   OpenedPath(const std::string& path, int flags) noexcept
@@ -65,7 +65,7 @@ int write_all(int file, std::string_view bytes) {
   return 0;
 }
 
-/// Hands a file on, piece by piece, until `take` returns an errno value.
+/// Passes a file on, piece by piece, until `take` returns an errno value.
 template <class Take>
 int read_pieces(const std::string& path, const Take& take) {
   const OpenedPath file(path, O_RDONLY);
@@ -97,7 +97,7 @@ int read_whole_file(const std::string& path, std::string& bytes) {
   }
   try {
     bytes.resize(bytes_before_hole(file.number(), static_cast<std::uint64_t>(facts.st_size)));
-  } catch (const std::exception&) {  // it is longer than memory, or than a string may be
+  } catch (const std::exception&) {  // longer than memory, or than a string may be
     return ENOMEM;
   }
   return read_all(file.number(), bytes);
@@ -131,7 +131,7 @@ int sync_folder(const std::string& path) {
   if (!folder.open()) {
     return errno;
   }
-  // Some file systems of networks know no sync of folders: there is nothing to wait for.
+  // Some network file systems cannot sync folders; they return EINVAL.
   return ::fsync(folder.number()) == 0 || errno == EINVAL ? 0 : errno;
 }
 

@@ -14,7 +14,7 @@ std::uint64_t value_bytes_of(const StoredItem& stored) noexcept {
   return stored.put.apart_bytes != 0 ? stored.put.apart_bytes : stored.put.value.size();
 }
 
-/// A value apart that is one piece.
+/// A value apart in one piece.
 class OnePiece {
  public:
   explicit OnePiece(std::string_view value) noexcept : value_(value) {}
@@ -24,7 +24,7 @@ class OnePiece {
   std::string_view value_;
 };
 
-/// `apart`: its next() gives the pieces of a value that is apart, and then an empty one. Null: out of memory.
+/// `apart`: its next() returns the pieces of a value apart, and then an empty piece. Null: out of memory.
 template <class Pieces>
 ChunkList* make_list(runtime::Worker& worker, const PutRecord& put, Pieces& apart,
                      std::uint64_t bytes) noexcept {
@@ -145,8 +145,7 @@ bool ItemLoader::item(const StoredItem& stored) {
 }
 
 ItemFacts facts_of(const StoredItem& stored) noexcept {
-  constexpr std::uint64_t kPerItem =
-      40;  // header, optional fields, its part of a leaf, what size classes add
+  constexpr std::uint64_t kPerItem = 40;  // header, optional fields, its part of a leaf, loss to size classes
   return {Item::last_access_us_of(stored.put.order, stored.put.access),
           kPerItem + stored.put.key.size() + value_bytes_of(stored)};
 }

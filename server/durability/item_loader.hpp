@@ -1,4 +1,5 @@
-// Makes items of stored ones: for the tree of a store that does not run yet, and of what others' logs say.
+// Makes items of stored ones: for the tree of a store that does not run yet, and of records in other nodes'
+// logs.
 #pragma once
 
 #include <atomic>
@@ -13,47 +14,47 @@
 
 namespace mxkv::server {
 
-/// An item with all that was stored of it, in no tree. Null: out of memory. `wall_ahead_s`: as
+/// Makes an item with all its stored data, in no tree. Null: out of memory. `wall_ahead_s`: as
 /// Clock::wall_ahead_s(). Start-up only, on the thread that acts for the worker.
 [[nodiscard]] Item* make_item(runtime::Worker& worker, const StoredItem& stored, std::int64_t wall_ahead_s);
 
-/// The same of a put whose value, where it is apart, comes in one piece. On the worker.
+/// The same for a put whose value, if it is apart, comes in one piece. On the worker.
 [[nodiscard]] Item* make_item(runtime::Worker& worker, const PutRecord& put, std::string_view apart,
                               std::int64_t wall_ahead_s);
 
-/// What recovery does with items that live.
+/// Recovery's limits for items to load.
 struct LoadLimits {
-  /// Takes the keys of items that do not fit. Null: the load ends at the first item for which there is no memory.
+  /// Takes the keys of items that do not fit. Null: the load ends at the first item without memory.
   LeftOutKeys* left_out = nullptr;
-  std::uint64_t newest_from_us = 0;  ///< items that were last read, or made, before are left out
+  std::uint64_t newest_from_us = 0;  ///< leaves out items that were last read, or else made, before this
 };
 
-/// A thread's part of a load that measures how much fits: all items are loaded in the order of their keys until
-/// memory runs out for some thread, and only noted from then on.
+/// One thread's part of a load that measures how much fits. It loads items in the order of their keys until
+/// memory runs out for some thread; from then on it only notes them.
 struct LoadTrial {
   std::atomic<bool>* is_short =
-      nullptr;  ///< of all threads. Relaxed: a thread that sees it late tries once more
+      nullptr;  ///< of all threads. Relaxed: a thread that sees it late only tries once more
   AgeSample sample;
 };
 
-/// Makes items of a key range, and appends them to a run of leaves. Thread-safety: one thread, which acts for
-/// the run's worker.
+/// Makes the items of a key range, and appends them to a run of leaves. Thread-safety: one thread, which acts
+/// for the run's worker.
 class ItemLoader final : public ReplaySink {
  public:
-  /// `trial`: null, if this load counts.
+  /// `trial`: null for the final load.
   ItemLoader(index::LeafRun<ItemTraits>& run, const LoadLimits& limits, const runtime::Clock& clock,
              LoadTrial* trial)
       : run_(run), limits_(limits), trial_(trial), now_s_(clock.steady_us() / kUsPerSecond) {}
 
   bool item(const StoredItem& stored) override;
 
-  /// It ended since there was no memory.
+  /// Whether the load ended for lack of memory.
   [[nodiscard]] bool out_of_memory() const noexcept { return out_of_memory_; }
   [[nodiscard]] std::uint64_t items() const noexcept { return items_; }
-  /// Memory of them.
+  /// Memory of the items.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t greatest_order() const noexcept { return greatest_order_; }
-  /// When the first one expires (unix s); the greatest number if none does.
+  /// The earliest expiry (steady s); the greatest number if no item expires.
   [[nodiscard]] std::uint32_t first_expiry() const noexcept { return first_expiry_; }
 
  private:

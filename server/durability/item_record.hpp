@@ -1,4 +1,4 @@
-// How an item stands in a put: in the journal and in checkpoints alike.
+// Converts items to puts, for the journal and for checkpoints alike.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace mxkv::server {
 
-/// What records tell times by.
+/// The clock of the times in records.
 enum class record_times : std::uint8_t {
-  steady,  ///< a data directory: the next process goes on with it (resumed_time.hpp)
-  wall,    ///< what machines tell each other, of which each has a steady time of its own
+  steady,  ///< in a data directory: the next process resumes the steady time (resumed_time.hpp)
+  wall,    ///< between machines, since each has its own steady time
 };
 
-/// Seconds of the wall clock for those of the steady time; 0 stays never. Thread-safety: any thread.
+/// Converts steady seconds to those by the wall clock; 0 stays never. Thread-safety: any thread.
 [[nodiscard]] inline std::uint32_t wall_expiry(std::uint32_t expiry, std::int64_t wall_ahead_s) noexcept {
   constexpr std::int64_t kLast = std::numeric_limits<std::uint32_t>::max();
   return expiry == 0 ? 0
@@ -28,8 +28,8 @@ enum class record_times : std::uint8_t {
   return wall_expiry(expiry, -wall_ahead_s);
 }
 
-/// All of the item but its access age; a large value is apart. `expiry`: by the time that the record tells. Refers to the item.
-/// Thread-safety: any thread that may read the item.
+/// The put of an item without its access age; a large value is apart. `expiry`: by the record's clock. Refers
+/// to the item. Thread-safety: any thread that may read the item.
 [[nodiscard]] inline PutRecord record_of(const Item::View& view, std::uint32_t expiry) noexcept {
   const Item& item = view.item();
   const bool apart = view.large();

@@ -1,4 +1,4 @@
-// The journal as checkpoints see it.
+// Gives checkpoints their view of the journal.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace mxkv::server {
 /// Thread-safety: as CheckpointJournal.
 class JournalCheckpoints : public CheckpointJournal {
  public:
-  /// `ceiling`: no order above what it tells was given out. Any thread.
+  /// `ceiling` returns an order that no minted order exceeds. Any thread.
   JournalCheckpoints(Journal& journal, std::function<std::uint64_t()> ceiling)
       : journal_(journal), ceiling_(std::move(ceiling)) {}
 

@@ -1,5 +1,5 @@
-// How a journal goes on behind what a start recovered, and how an orderly end leaves it. Both keep the journal's end in
-// the manifest (server/journal/journal_end.hpp).
+// Continues a journal behind the part that a start recovered, and closes it at an orderly end. Both keep the
+// journal's end in the manifest (server/journal/journal_end.hpp).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace mxkv::server {
 
-/// Segments behind those that are there. `manifest` outlives the journal. Thread-safety: start-up only.
+/// Segments behind those on disk. `manifest` outlives the journal. Thread-safety: start-up only.
 [[nodiscard]] SegmentOptions segments_behind(const Recovered& found, ManifestFile& manifest,
                                              std::uint64_t segment_bytes);
 
-/// All that was recorded is on disk: Journal::flush_all_now() said so. The error is one line. Thread-safety: when no
-/// worker runs any more.
+/// Call this after Journal::flush_all_now() returned true: all records are on disk. The error is one line.
+/// Thread-safety: when no worker runs any more.
 [[nodiscard]] std::optional<runtime::Error> note_orderly_end(ManifestFile& manifest, const Journal& journal,
                                                              std::uint64_t now_us, std::uint64_t ceiling);
 

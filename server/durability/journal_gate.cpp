@@ -17,7 +17,7 @@ JournalGate::JournalGate(Journal& journal, const runtime::Clock& clock, std::siz
 void JournalGate::waits(std::size_t worker, bool begins) noexcept {
   seats_[worker].waits.store(begins);
   if (begins) {
-    // The writer may have reasons to take its time: sync interval, sync never.
+    // The writer may delay the flush: sync interval, sync never.
     journal_.need(journal_.epochs().last_recorded());
   }
 }

@@ -1,8 +1,9 @@
-// The journal as the sockets see it: what replies wait for, and who is woken when that is on disk.
+// The journal as server/net sees it: the epoch that replies wait for, and the wake-up of workers when it is
+// on disk.
 //
-// A worker whose connections hold output says so (waits), and looks again before it sleeps; the writer publishes
-// what is durable, and looks then at who waits. Both stores and both looks are sequentially consistent, so that
-// one of the two sees the other: nobody sleeps over a reply that may leave.
+// A worker whose connections hold output says so (waits), and looks again before it sleeps. The writer
+// publishes the durable epoch, and then looks which workers wait. Both stores and both looks are sequentially
+// consistent, so one of the two sees the other: no worker sleeps over a reply that may leave.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,7 @@ namespace mxkv::server {
 /// Thread-safety: as DiskGate; changed() on the writer's thread.
 class JournalGate final : public DiskGate {
  public:
-  /// `wake`: ends a worker's sleep. Above `most_waiting` bytes that are not written, connections are not read.
+  /// `wake`: ends a worker's sleep. Above `most_waiting` unwritten bytes, connections are not read.
   JournalGate(Journal& journal, const runtime::Clock& clock, std::size_t workers, std::uint64_t most_waiting,
               std::function<void(std::size_t)> wake);
 
@@ -33,7 +34,7 @@ class JournalGate final : public DiskGate {
   }
   void end_round(std::size_t worker) noexcept override { journal_.end_round(id(worker)); }
   void park(std::size_t worker) noexcept override { journal_.park(id(worker)); }
-  void unpark(std::size_t /*worker*/) noexcept override {}  // the next round's begin does it
+  void unpark(std::size_t /*worker*/) noexcept override {}  // begin_round() does it
   void waits(std::size_t worker, bool begins) noexcept override;
 
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override;
@@ -46,7 +47,7 @@ class JournalGate final : public DiskGate {
     return refusal_.load(std::memory_order_acquire);  // pairs with changed()
   }
 
-  /// durable(), broken(), reads_paused() or refusal() changed.
+  /// Call this after durable(), broken(), reads_paused() or refusal() changed.
   void changed();
 
  private:
@@ -64,7 +65,7 @@ class JournalGate final : public DiskGate {
   std::uint64_t most_waiting_;
   std::function<void(std::size_t)> wake_;
   std::unique_ptr<Seat[]> seats_;
-  std::list<std::string> texts_;  ///< of refusals, each once: sessions refer to them. The writer's
+  std::list<std::string> texts_;  ///< of refusals, each once, as sessions refer to them. The writer's
   std::atomic<const char*> refusal_{nullptr};
 };
 

@@ -14,14 +14,14 @@ namespace {
 
 using how = ToolOutcome::how;
 
-/// Checkpoints that may be removed while they are looked at.
+/// Attempts before giving up, since a checkpoint may be removed while it is read.
 constexpr int kMostVerifications = 5;
 
 std::string counted(std::uint64_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// Reads the directory and hands it on.
+/// Surveys the directory and calls `then` with the survey.
 template <class Then>
 ToolOutcome with_survey(const std::string& directory, const Then& then) {
   if (std::optional<runtime::Error> error = not_a_data_directory(directory)) {
@@ -34,7 +34,7 @@ ToolOutcome with_survey(const std::string& directory, const Then& then) {
   return then(survey.value());
 }
 
-/// What every tool ends with.
+/// The outcome of every tool that could read the directory.
 ToolOutcome verdict_of(const DirectorySurvey& survey) {
   return survey.damage.empty() ? ToolOutcome{} : ToolOutcome{how::damaged, survey.damage};
 }
@@ -48,7 +48,8 @@ std::string directory_line(const DirectorySurvey& survey) {
   return line + (survey.manifest->clean ? ", ended in order\n" : "\n");
 }
 
-/// Of one segment. "journal/0000000000000001.mxj: epochs 1 to 12, 12 groups, 30 records, 65536 of 67108864 bytes"
+/// The line of one segment. "journal/0000000000000001.mxj: epochs 1 to 12, 12 groups, 30 records, 65536 of
+/// 67108864 bytes"
 std::string segment_line(const SegmentScan& scan, const RecordCounts& counts, std::uint64_t file_bytes) {
   if (scan.header_is != SegmentScan::state::good) {
     return scan.path + ": " + scan.complaint + "\n";
@@ -84,7 +85,7 @@ std::string last_epoch_line(const DirectorySurvey& survey) {
          ", up to byte " + std::to_string(last.end) + " of " + survey.segments[last.segment].path + "\n";
 }
 
-/// What stands behind the last epoch.
+/// Describes the bytes behind the last epoch.
 std::string end_line(const DirectorySurvey& survey) {
   const JournalVerdict& verdict = survey.verdict;
   if (!survey.damage.empty()) {
@@ -101,7 +102,7 @@ std::string end_line(const DirectorySurvey& survey) {
              : "end: torn, which a crash leaves and the next start cuts off: " + verdict.torn + "\n";
 }
 
-/// Whether a running daemon has made one since.
+/// Whether a running daemon has made another checkpoint since.
 bool names_another_checkpoint(const DirectorySurvey& survey) {
   std::string text;
   if (read_whole_file(survey.path + "/" + kManifestName, text) != 0) {
@@ -121,7 +122,7 @@ std::string survey_text(const DirectorySurvey& survey, const CheckpointCheck& ch
   return text + records_line(all) + last_epoch_line(survey) + end_line(survey);
 }
 
-/// Prints the records of one segment. False: nobody reads any more.
+/// Prints the records of one segment. False: the reader of the output is gone.
 class SegmentDump {
  public:
   SegmentDump(std::uint64_t from, const LinePrinter& print) : from_(from), print_(print) {}

@@ -1,5 +1,5 @@
-// What `mxkvd journal verify|dump|end DIR` print: for people who want to know what a data directory holds, and
-// whether it is whole. Nothing is changed, no runtime and no store are needed, and a daemon may run meanwhile.
+// `mxkvd journal verify|dump|end DIR`: shows operators the contents of a data directory, and whether it is
+// whole. It changes nothing, needs no runtime and no store, and a daemon may run meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace mxkv::server {
 
-/// Takes a line, with its newline. False: nobody reads any more.
+/// Takes a line, with its newline. False: the reader of the output is gone.
 using LinePrinter = std::function<bool(std::string_view line)>;
 
 struct ToolOutcome {
   enum class how : std::uint8_t {
-    fine,     ///< nothing is wrong, or a crash has torn the tail
-    damaged,  ///< what was on disk once is not whole
+    fine,     ///< no damage, or a tail that a crash has torn
+    damaged,  ///< data that was on disk once is not whole
     refused,  ///< not a data directory
-    failed,   ///< the system could not read
+    failed,   ///< a file could not be read
   };
   how ended = how::fine;
-  std::string complaint;  ///< a line for standard error; empty: nothing to say
+  std::string complaint;  ///< a line for standard error; empty: none
 };
 
-/// All segments, the records by type, the chain, the parts of the checkpoint, and how it ends.
+/// Prints all segments, the records by type, the chain, the parts of the checkpoint, and the journal's end.
 [[nodiscard]] ToolOutcome verify_journal(const std::string& directory, const LinePrinter& print);
-/// A line a record, of epochs from `from` on; the format is for people and may change.
+/// Prints a line a record, from epoch `from` on; the format is for people and may change.
 [[nodiscard]] ToolOutcome dump_journal(const std::string& directory, std::uint64_t from,
                                        const LinePrinter& print);
-/// The last whole epoch, its time, and what stands behind it.
+/// Prints the last whole epoch, its time, and the state of the bytes behind it.
 [[nodiscard]] ToolOutcome show_journal_end(const std::string& directory, const LinePrinter& print);
 
 }  // namespace mxkv::server

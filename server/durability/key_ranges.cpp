@@ -19,7 +19,7 @@ KeyRanges::KeyRanges(std::vector<Sample> samples, std::uint64_t records) {
     heads_.push_back(index::head_of(splitter, common_));
   }
   for (std::size_t i = 0; i < size(); ++i) {
-    // Keys between two others begin with what both begin with; at the ends of all keys nothing is known.
+    // All keys between two splitters begin with the splitters' common bytes. At the ends nothing is known.
     shared_.push_back(i == 0 || i == splitters_.size() ? 0 : index::common_prefix(from(i), to(i)));
   }
 }

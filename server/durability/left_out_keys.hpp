@@ -1,7 +1,7 @@
 // The keys of the items that a start leaves out for lack of memory.
 //
-// Clients are told that these keys are absent. So the journal must record each absence before the server serves:
-// otherwise a later start with more room brings the old values back, even those of keys deleted meanwhile.
+// Clients see that these keys are absent. So the journal must record each absence before the server serves:
+// otherwise a later start with more room brings the old values back, even of keys deleted meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mxkv::server {
 
-/// Holds one byte more than each key. Thread-safety: none, as of a plain value.
+/// Holds one byte more than each key. Thread-safety: none, like a plain value.
 class LeftOutKeys {
  public:
   /// At most 255 bytes. Throws std::bad_alloc.
@@ -24,11 +24,11 @@ class LeftOutKeys {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Gives one key after the other.
+  /// Iterates over the keys.
   class Walk {
    public:
     explicit Walk(const LeftOutKeys& keys) noexcept : pieces_(keys.pieces_) {}
-    /// False: there are no more.
+    /// False: there are no more keys.
     bool next(std::string_view& key) noexcept;
 
    private:
@@ -42,8 +42,8 @@ class LeftOutKeys {
   std::uint64_t size_ = 0;
 };
 
-/// Records all keys as evicted, with this order, in a journal that is open and not started. `order`: above all
-/// orders that the start found. The caller flushes the journal before it serves. Start-up only.
+/// Records all keys as evicted, with this order, in a journal that is open and not started. `order`: above
+/// all orders that the start found. The caller flushes the journal before it serves. Start-up only.
 void record_left_out(const LeftOutKeys& keys, std::uint64_t order, Journal& journal);
 
 }  // namespace mxkv::server

@@ -37,12 +37,12 @@ std::optional<std::uint64_t> number_of(std::string_view text, int base = kDecima
   return error == std::errc{} && end == text.data() + text.size() ? std::optional{number} : std::nullopt;
 }
 
-/// Reads the lines one after the other; the first thing that is wrong stays.
+/// Reads the lines in order. The first error stays.
 class Lines {
  public:
   explicit Lines(std::string_view text) noexcept : left_(text) {}
 
-  /// The value of the line that has to come next; empty: something is wrong.
+  /// The value of the line, which must be the next; empty: an error.
   std::string_view value(std::string_view name) {
     std::string_view line;
     if (!error_.empty() || !take_line(line)) {
@@ -73,7 +73,7 @@ class Lines {
   [[nodiscard]] bool next_begins(std::string_view name) const noexcept {
     return error_.empty() && left_.starts_with(name);
   }
-  /// A line whose name is not known before.
+  /// The next line, for any name.
   std::string_view line() {
     std::string_view line;
     return error_.empty() && take_line(line) ? line : std::string_view{};
@@ -146,7 +146,7 @@ void read_counter(Lines& lines, Manifest& manifest) {
 int write_file(Disk& disk, const std::string& path, std::string& text) {
   std::unique_ptr<DiskFile> file;
   int error = disk.create(path, file);
-  if (error == EEXIST) {  // of a start that ended here
+  if (error == EEXIST) {  // left by a start that ended here
     error = disk.remove(path);
     error = error != 0 ? error : disk.create(path, file);
   }

@@ -1,9 +1,9 @@
-// MANIFEST: what a data directory is, which checkpoint counts, and where the journal ends. About twenty lines
-// `name value`; the last one is a hash of all before it.
+// MANIFEST: identifies a data directory, and says which checkpoint counts and where the journal ends. About
+// twenty lines `name value`; the last one is a hash of all before it.
 //
-// It is replaced, never changed: a new file is written and synced, the old one gets the second name MANIFEST.1,
-// and a rename puts the new one in its place. So there is always one that is whole; a checkpoint that it does
-// not name does not count, whatever lies in the directory.
+// It is replaced, never changed: a new file is written and synced, the old one gets the second name
+// MANIFEST.1, and a rename puts the new one in its place. So a whole manifest always exists. A checkpoint
+// that it does not name does not count, even if its files are in the directory.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace mxkv::server {
 
-/// What this code writes. Format 1 had no end of the journal; it is read.
+/// The format that this code writes. Format 1, without the end of the journal, can be read.
 inline constexpr std::uint16_t kManifestFormat = 2;
 
 inline constexpr const char* kManifestName = "MANIFEST";
@@ -30,15 +30,15 @@ inline constexpr const char* kCheckpointDirectory = "checkpoint";
 inline constexpr const char* kJournalDirectory = "journal";
 inline constexpr const char* kLockName = "LOCK";
 
-/// The checkpoint that a start begins with.
+/// The checkpoint that a start loads.
 struct CheckpointEntry {
-  std::uint64_t begun = 0;  ///< epoch: all with a smaller label is in it, what follows is in the journal
-  std::uint64_t needs = 0;  ///< nothing in it has a greater label
+  std::uint64_t begun = 0;  ///< epoch: changes with a smaller label are in it, the others in the journal
+  std::uint64_t needs = 0;  ///< no change in it has a greater label
   std::uint32_t parts = 0;
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;    ///< of its files
   std::uint64_t made_us = 0;  ///< wall clock
-  /// When it began: what no record behind it says.
+  /// In force when it began; records before it, which no start reads, may have set them.
   FlushState flushes;
 
   friend bool operator==(const CheckpointEntry&, const CheckpointEntry&) = default;
@@ -46,14 +46,14 @@ struct CheckpointEntry {
 
 struct Manifest {
   DirectoryId directory{};
-  std::uint32_t incarnation = 0;  ///< how many processes have served from it
-  bool clean = false;             ///< the last one ended in order
+  std::uint32_t incarnation = 0;  ///< number of processes that have served from it
+  bool clean = false;             ///< the last process ended in order
   std::uint64_t written_us = 0;   ///< wall clock
-  std::uint64_t ceiling = 0;      ///< no order above it was given out when this was written
+  std::uint64_t ceiling = 0;      ///< no greater order was minted before this was written
   std::uint64_t first_segment = 0;
-  JournalEnd end;  ///< what the journal has to reach
+  JournalEnd end;  ///< the end that the journal has to reach
   std::optional<CheckpointEntry> checkpoint;
-  /// Numbers that are kept over restarts, by name: lower-case letters and '_'.
+  /// Numbers that survive restarts, by name: lower-case letters and '_'.
   std::vector<std::pair<std::string, std::uint64_t>> counters;
 
   friend bool operator==(const Manifest&, const Manifest&) = default;
@@ -63,14 +63,14 @@ struct Manifest {
 /// The error names the line: "line 4: `incarnation` has no number".
 [[nodiscard]] runtime::Result<Manifest> parse_manifest(std::string_view text);
 
-/// What a manifest says about its journal. A start, the tools and a backup judge by the same.
+/// The manifest's claims about its journal, by which a start, the tools and a backup judge it.
 [[nodiscard]] JournalExpectations expectations_of(const Manifest& manifest) noexcept;
 
-/// That of a directory; nothing: there is none. The error is one line with the path.
+/// Reads a directory's manifest; nothing: there is none. The error is one line with the path.
 [[nodiscard]] runtime::Result<std::optional<Manifest>> read_manifest(Disk& disk);
-/// On disk when this returns. The error is one line with the path; the one before counts then, or this one.
+/// Writes it to disk. The error is one line with the path; then the manifest before counts, or this one.
 [[nodiscard]] std::optional<runtime::Error> write_manifest(Disk& disk, const Manifest& manifest);
-/// The same. Returns 0, or an errno value and in `path` what it is about.
+/// The same. Returns 0, or an errno value, and in `path` the file or folder that failed.
 [[nodiscard]] int replace_manifest(Disk& disk, const Manifest& manifest, std::string& path);
 
 /// "checkpoint/000000000000032c".

@@ -1,4 +1,4 @@
-// The manifest of a directory that is served from: what several change, one after the other.
+// The manifest of a directory in service. Several threads change it, one after the other.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@ class ManifestFile {
  public:
   ManifestFile(Disk& disk, Manifest manifest) : disk_(disk), manifest_(std::move(manifest)) {}
 
-  /// Changes it, on disk when this returns. The error is one line; nothing has changed then, as far as is
-  /// known.
+  /// Changes the manifest, on disk when this returns. The error is one line; then nothing has changed, as far
+  /// as is known.
   [[nodiscard]] std::optional<runtime::Error> change(const std::function<void(Manifest&)>& how) {
     const std::scoped_lock lock{mutex_};
     Manifest changed = manifest_;
@@ -32,7 +32,7 @@ class ManifestFile {
     }
     return error;
   }
-  /// Where the journal ends from now on, on disk when this returns 0; else an errno value.
+  /// Moves the journal's end. On disk when this returns 0; else it returns an errno value.
   [[nodiscard]] int keep_end(const JournalEnd& end) {
     const std::scoped_lock lock{mutex_};
     MXKV_ASSERT(end.segment > manifest_.end.segment, "the journal's end moves on");

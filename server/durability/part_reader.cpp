@@ -18,7 +18,7 @@ using runtime::Result;
 constexpr std::string_view kBlockMagic = "MXB1";
 constexpr std::size_t kMostBeforeValue = kRecordHeaderBytes + 8 + 4 + 4 + 8 + kMostKeyBytes;
 
-/// What can be read of a block's header before it is validated.
+/// The fields of a block's header that are read before it is validated.
 struct Glance {
   std::uint32_t payload_bytes;
   std::uint64_t hash;
@@ -43,7 +43,7 @@ bool may_be_key(std::string_view key) noexcept {
   return !key.empty() && key.size() <= index::kMaxKeyBytes;
 }
 
-/// The key of the put that bytes begin with; empty: there is none. The value may be cut off.
+/// The key of the put at the beginning of `bytes`; empty: there is none. The put's value may be cut off.
 std::string_view first_key_of(std::string_view bytes) {
   if (bytes.size() < kRecordHeaderBytes + 4 || static_cast<record_type>(bytes.front()) != record_type::put) {
     return {};
@@ -136,7 +136,7 @@ std::string Part::add_block(Decompressor& decompressor, std::uint64_t offset, st
 
 PartItems::PartItems(std::span<const Part> parts, std::string_view from, std::string_view to)
     : parts_(parts), to_(to) {
-  // The last part that begins at or before `from`, and its last block that does.
+  // Finds the last part that begins at or before `from`, and its last block that does.
   while (part_ + 1 < parts.size() &&
          (parts[part_ + 1].blocks().empty() || parts[part_ + 1].blocks().front().first_key <= from)) {
     ++part_;

@@ -1,7 +1,7 @@
-// Reads a part of a checkpoint: where its blocks are, and the items of a range of keys in order.
+// Reads a part of a checkpoint: the places of its blocks, and the items of a range of keys in order.
 //
-// What a part is made of is known from the headers of its blocks and its footer, which has a hash over theirs.
-// A block is hashed when its items are read; so parts are validated by all threads that read them.
+// The headers of the blocks and the footer, which has a hash over the headers, describe the part. A block is
+// hashed when its items are read; so all threads that read parts also validate them.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct PartBlock {
 /// Thread-safety: after open() any thread.
 class Part {
  public:
-  /// Maps a part and finds its blocks; their payloads are not validated. The error names path and byte.
+  /// Maps a part and finds its blocks; does not validate their payloads. The error has path and byte.
   [[nodiscard]] static runtime::Result<Part> open(Disk& disk, const std::string& path,
                                                   const DirectoryId& directory, std::uint64_t begun,
                                                   std::uint32_t number);
@@ -65,7 +65,7 @@ class PartItems final : public StoredItems {
 
   [[nodiscard]] const StoredItem* at() const noexcept override { return ended_ ? nullptr : &item_; }
   void next() override;
-  /// Why it ended before it should have; empty: it did not.
+  /// Why the items ended too early; empty: they did not.
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
 
  private:
@@ -76,18 +76,18 @@ class PartItems final : public StoredItems {
   std::span<const Part> parts_;
   std::string to_;
   std::size_t part_ = 0;
-  std::size_t block_ = 0;  ///< the next one
+  std::size_t block_ = 0;  ///< the next block
   Decompressor decompressor_;
   std::string raw_;
-  std::string_view records_;      ///< of the present block, not read yet
-  const char* behind_ = nullptr;  ///< the present block's end in the file
+  std::string_view records_;      ///< of the current block, not yet read
+  const char* behind_ = nullptr;  ///< the end of the current block in the file
   std::string_view last_key_;     ///< of the item before, in the same block
   StoredItem item_;
   std::string error_;
   bool ended_ = false;
 };
 
-/// Reads a whole part as recovery would. Its items; the error is one line.
+/// Reads a whole part as recovery would. Returns the number of items; the error is one line.
 [[nodiscard]] runtime::Result<std::uint64_t> verify_part(const Part& part);
 
 }  // namespace mxkv::server

@@ -14,22 +14,23 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: one thread. Functions return 0 or an errno value; after one that failed the part is lost.
+/// Thread-safety: one thread. Functions return 0 or an errno value; after an error the part is unusable.
 class PartWriter {
  public:
-  /// Creates the file and writes its first page. Large values are written from where they are.
+  /// Creates the file and writes its first page. Large values are written from the store's memory.
   [[nodiscard]] int begin(Disk& disk, const std::string& path, const CheckpointHeader& header);
 
-  /// A block of `records` puts, in key order and above all before; the first and the last key of them.
+  /// Adds a block of `records` puts, in key order and above all before. `first`, `last`: keys of the first
+  /// and last put.
   [[nodiscard]] int add(std::string_view puts, std::uint32_t records, std::string_view first,
                         std::string_view last);
-  /// A value apart, of the last put of the block before.
+  /// Adds the value apart of the last put of the block before.
   [[nodiscard]] int add_value(std::span<const std::string_view> pieces);
-  /// Footer, and all of it on disk.
+  /// Writes the footer, and brings the file to disk.
   [[nodiscard]] int end();
 
   [[nodiscard]] std::uint64_t items() const noexcept { return items_; }
-  /// Of the file so far.
+  /// Bytes of the file so far.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return offset_; }
 
  private:
@@ -38,7 +39,7 @@ class PartWriter {
   [[nodiscard]] int append(std::span<const iovec> pieces);
 
   std::unique_ptr<DiskFile> file_;
-  std::unique_ptr<Compressor> compressor_;  ///< null: blocks stay as they are
+  std::unique_ptr<Compressor> compressor_;  ///< null: blocks are not compressed
   std::uint64_t seed_ = 0;
   std::uint64_t epoch_ = 0;
   std::uint64_t offset_ = 0;

@@ -11,7 +11,7 @@ bool begins_sooner(const RangeOperation& a, const RangeOperation& b) noexcept {
   return order != 0 ? order < 0 : a.bounds.from_is_open < b.bounds.from_is_open;
 }
 
-/// Whether `a` ends before `b` does; both end.
+/// Whether `a` ends before `b`; both have an end.
 bool ends_sooner(const RangeOperation& a, const RangeOperation& b) noexcept {
   const int order = a.bounds.to.compare(b.bounds.to);
   return order != 0 ? order < 0 : a.bounds.to_is_open > b.bounds.to_is_open;
@@ -45,7 +45,7 @@ void RangeOperations::add(const FlushRecord& record) noexcept {
 }
 
 void RangeOperations::add(const FlushAtRecord& record) {
-  ++records_;  // its order is the point, which is still to come
+  ++records_;  // its order is the flush point, which is still to come
   delayed_.push_back(record);
 }
 

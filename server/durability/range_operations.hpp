@@ -1,9 +1,9 @@
-// What happened to more than one key: range deletes and touches, flushes. Replay asks, key after key, which of
-// them concern it.
+// Operations on many keys: range deletes, range touches and flushes. Replay asks for each key which of them
+// concern it.
 //
-// Each has an order above all that came before it (index/commit_point.hpp), so it stands at one place among
-// the changes of every key that it concerns. What became of an item with order p is then known by numbers: it
-// is gone if a delete of its range, or a flush, has an order of p or more.
+// Each has an order above all changes before it (index/commit_point.hpp), so it has one place among the
+// changes of every key that it concerns. So orders alone decide about an item with order p: it is gone if a
+// delete of its range, or a flush, has an order of p or more.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace mxkv::server {
 
 /// A range delete, or a touch.
 struct RangeOperation {
-  RecordBounds bounds;  ///< in the bytes of the record
+  RecordBounds bounds;  ///< refer to the bytes of the record
   std::uint64_t order = 0;
   bool touches = false;
-  std::uint32_t expiry = 0;      ///< touch: seconds of the wall clock
-  std::uint64_t moment_us = 0;   ///< touch: at which items are judged
-  std::uint64_t flushed_us = 0;  ///< touch: items up to this order were flushed then; set by seal()
+  std::uint32_t expiry = 0;      ///< touch: steady seconds
+  std::uint64_t moment_us = 0;   ///< touch: the moment at which items must be live
+  std::uint64_t flushed_us = 0;  ///< touch: a flush had taken items up to this order then; set by seal()
 
   [[nodiscard]] bool begins_after(std::string_view key) const noexcept {
     return bounds.from_is_open ? key <= bounds.from : key < bounds.from;
@@ -32,7 +32,7 @@ struct RangeOperation {
   }
 };
 
-/// The delayed flush in force, as FlushPoints has it.
+/// The delayed flush, as FlushPoints has it.
 struct FlushState {
   std::uint64_t next = 0;
   std::uint64_t before = 0;
@@ -47,26 +47,27 @@ struct FlushState {
   friend bool operator==(const FlushState&, const FlushState&) = default;
 };
 
-/// Of one recovery. Thread-safety: add() and take() one thread at a time; after seal() any thread.
+/// The operations of one recovery. Thread-safety: add() and take() one thread at a time; after seal() any
+/// thread.
 class RangeOperations {
  public:
   void add(const RangeGoneRecord& record);
   void add(const RangeTouchRecord& record);
   void add(const FlushRecord& record) noexcept;
   void add(const FlushAtRecord& record);
-  /// What another one gathered.
+  /// Adds the operations of `other`.
   void take(RangeOperations&& other);
 
-  /// Nothing is added from now on. `flushes`: what was in force before all of it.
+  /// Ends the adding. `flushes`: in force before the first operation.
   void seal(const FlushState& flushes);
 
-  /// By the beginning of their ranges.
+  /// Sorted by the beginning of their ranges.
   [[nodiscard]] const std::vector<RangeOperation>& ranges() const noexcept { return ranges_; }
-  /// Items with an order up to this are gone.
+  /// A flush has taken items with an order up to this.
   [[nodiscard]] std::uint64_t floor() const noexcept { return floor_; }
-  /// What is in force after all of it.
+  /// In force after the last operation.
   [[nodiscard]] const FlushState& flushes() const noexcept { return flushes_; }
-  /// Of all of them.
+  /// Of all operations.
   [[nodiscard]] std::uint64_t greatest_order() const noexcept { return greatest_order_; }
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
 
@@ -81,12 +82,12 @@ class RangeOperations {
   std::uint64_t records_ = 0;
 };
 
-/// The operations on ranges that concern a key, for keys that come in order. Thread-safety: one thread.
+/// The operations on ranges that concern a key, for keys in order. Thread-safety: one thread.
 class RangesAtKey {
  public:
   explicit RangesAtKey(const RangeOperations& all) noexcept : all_(&all.ranges()) {}
 
-  /// Goes on to a key that is not below the last one.
+  /// Moves to a key that is not below the last one.
   void move_to(std::string_view key) {
     if ((next_ < all_->size() && !(*all_)[next_].begins_after(key)) ||
         (first_end_ != nullptr && first_end_->ends_before(key))) [[unlikely]] {
@@ -95,17 +96,17 @@ class RangesAtKey {
   }
   /// Items with an order up to this were deleted; 0: none.
   [[nodiscard]] std::uint64_t gone_through() const noexcept { return gone_through_; }
-  /// Touches, by order.
+  /// Touches of ranges with the key, by order.
   [[nodiscard]] const std::vector<const RangeOperation*>& touches() const noexcept { return touches_; }
 
  private:
   void change(std::string_view key);
 
   const std::vector<RangeOperation>* all_;
-  std::size_t next_ = 0;  ///< the first one that begins after the key
+  std::size_t next_ = 0;  ///< the first range that begins after the key
   std::vector<const RangeOperation*> here_;
   std::vector<const RangeOperation*> touches_;
-  const RangeOperation* first_end_ = nullptr;  ///< the one of here_ that ends first; null: none ends
+  const RangeOperation* first_end_ = nullptr;  ///< the range in here_ that ends first; null: none ends
   std::uint64_t gone_through_ = 0;
 };
 

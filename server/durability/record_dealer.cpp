@@ -16,7 +16,7 @@ std::size_t before_key(const PutRecord& put) noexcept {
 
 }  // namespace
 
-/// False: what a record says cannot be.
+/// False: a record's fields are impossible.
 struct RecordDealer::Visitor {
   RecordDealer& dealer;
 
@@ -38,7 +38,7 @@ struct RecordDealer::Visitor {
 };
 
 bool RecordDealer::add(record_type type, std::uint64_t order, std::string_view key, const char* record) {
-  // A field may be there although it says nothing; then the record begins elsewhere.
+  // A redundant field shifts the beginning of the record.
   if (key.empty() || key.size() > index::kMaxKeyBytes ||
       KeyRecord::of(key, 0, order, type, record).key().data() != key.data() ||
       static_cast<record_type>(*record) != type) {

@@ -1,5 +1,5 @@
-// Reads groups of a journal and deals their records: those of a key to the range that it is in, operations on
-// ranges and flushes to all.
+// Reads groups of a journal and distributes their records: a key's record goes to the key's range, operations
+// on ranges and flushes to all.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@
 
 namespace mxkv::server {
 
-/// Of one thread; the groups in any order, from anywhere. What it keeps refers to the segments' bytes.
+/// Used by one thread. The groups may come in any order, from any segment. Its results refer to the segments'
+/// bytes.
 class RecordDealer {
  public:
   explicit RecordDealer(const KeyRanges& ranges) : ranges_(&ranges), records_(ranges.size()) {}
 
-  /// False: the group is none that a writer makes, see error().
+  /// False: no writer makes such a group, see error().
   [[nodiscard]] bool deal(const SegmentScan& segment, const ScannedGroup& group);
 
-  /// Of one key range, in no order.
+  /// The records of one key range, in no order.
   [[nodiscard]] std::vector<KeyRecord>& of_range(std::size_t i) noexcept { return records_[i]; }
   [[nodiscard]] RangeOperations& operations() noexcept { return operations_; }
   [[nodiscard]] std::uint64_t records() const noexcept { return count_; }
@@ -41,7 +42,8 @@ class RecordDealer {
   std::string error_;
 };
 
-/// Adds keys of the first records of each block of a group, with what they stand for.
+/// Adds the keys of the first records of each block of a group, with the number of records that they stand
+/// for.
 void sample_group(const SegmentScan& segment, const ScannedGroup& group,
                   std::vector<KeyRanges::Sample>& samples);
 

@@ -10,7 +10,7 @@
 namespace mxkv::server {
 namespace {
 
-/// Values up to this are printed.
+/// Longer values are not printed.
 constexpr std::size_t kMostShownBytes = 64;
 
 constexpr std::uint64_t kMicroseconds = 1'000'000;
@@ -20,7 +20,7 @@ constexpr std::uint8_t kStaleMark = 1;
 constexpr std::uint8_t kWonMark = 2;
 constexpr std::uint8_t kBinaryMark = 4;
 
-/// "2026-11-22 13:51:07", with another character between day and time.
+/// "2026-11-22 13:51:07", with `between` between day and time.
 std::string seconds_text(std::uint64_t unix_s, char between) {
   const auto seconds = static_cast<std::time_t>(unix_s);
   std::tm parts{};

@@ -20,7 +20,7 @@ using runtime::Error;
 using runtime::Result;
 using Run = index::LeafRun<ItemTraits>;
 
-/// Loads items while there is room, and measures those that find none.
+/// Loads items while there is room, and measures the others.
 class LoadOrMeasure final : public ReplaySink {
  public:
   LoadOrMeasure(ItemLoader& loader, bool loads) noexcept : loader_(loader), loads_(loads) {}
@@ -42,7 +42,7 @@ class Recovery {
   Recovery(Disk& disk, const Manifest& manifest, Store& store, const RecoveryOptions& options)
       : manifest_(manifest), store_(store), options_(options), input_(disk, manifest) {}
 
-  /// Empty: it is done.
+  /// Empty: recovery succeeded.
   std::string run() {
     const auto tick = [this] { tell(); };
     const std::size_t threads = workers();
@@ -66,7 +66,7 @@ class Recovery {
   [[nodiscard]] const Recovered& result() const noexcept { return result_; }
 
  private:
-  /// What a thread made.
+  /// The results of one thread.
   struct Share {
     std::uint64_t items = 0;
     std::uint64_t bytes = 0;
@@ -89,7 +89,8 @@ class Recovery {
 
   void tell() {
     RecoveryProgress progress;
-    // Reading the journal is a fifth of the work where there is nothing else, and nothing without it.
+    // Reading the journal is a fifth of the work if there is no checkpoint, and none of it if there is no
+    // journal.
     const double read = input_.bytes() == 0
                             ? 1
                             : static_cast<double>(input_.bytes_read()) / static_cast<double>(input_.bytes());
@@ -103,7 +104,7 @@ class Recovery {
     options_.progress(progress);
   }
 
-  /// Items live by the time that goes on from the last process.
+  /// Items are live or not by the time that resumes the last process's.
   void begin_time() {
     const std::uint64_t wall_us = runtime().clock().unix_us();
     const ResumedTime time = resumed_time(input_.scans(), input_.verdict(), wall_us);
@@ -127,7 +128,7 @@ class Recovery {
     range_count_ = input_.ranges().size();
   }
 
-  /// All records of a key range, out of the dealers.
+  /// Takes all records of a key range out of the dealers.
   [[nodiscard]] std::vector<KeyRecord> records_of(std::size_t range) {
     std::vector<KeyRecord> all;
     std::size_t count = 0;
@@ -143,7 +144,7 @@ class Recovery {
     return all;
   }
 
-  /// Merges a range into a sink. False: it wanted no more, or `error` says what is damaged.
+  /// Merges a range into a sink. False: the sink wanted no more, or `error` describes damage.
   bool merge(std::size_t range, ReplaySink& sink, ReplayCounts& counts, std::string& error) {
     const KeyRanges& ranges = input_.ranges();
     std::vector<KeyRecord> records = records_of(range);
@@ -155,8 +156,8 @@ class Recovery {
     return ended && error.empty();
   }
 
-  /// A cache loads everything. Where that does not fit, it now knows how much does, and how old all items are: it
-  /// begins again with the newest.
+  /// A cache first tries to load everything. If that does not fit, the trial has measured how much does, and
+  /// the ages of all items; then only the newest are loaded.
   std::string load_what_fits(const std::function<void()>& tick) {
     std::atomic<bool> is_short{false};
     std::string wrong = load(&is_short);
@@ -170,7 +171,7 @@ class Recovery {
     return wrong.empty() ? load(nullptr) : wrong;
   }
 
-  /// `is_short`: given for a trial, whose items count only if it stays false.
+  /// `is_short`: given for a trial, whose items are dropped if it becomes true.
   std::string load(std::atomic<bool>* is_short) {
     MXKV_ASSERT(runs_.empty() && range_count_ > 0, "a trial's items are dropped before others are loaded");
     const double begin = seconds();
@@ -223,7 +224,7 @@ class Recovery {
                             .newest_from_us = newest_from_us_};
     ItemLoader loader{*runs_[range], limits, runtime().clock(),
                       share.trial.is_short != nullptr ? &share.trial : nullptr};
-    // Without room for one item, the others are counted: the error says what all of them need.
+    // After the first item without room, the rest is only measured: the error says how much all of them need.
     LoadOrMeasure sink{loader, missing_bytes_.load(std::memory_order_relaxed) == 0};
     ReplayCounts counts;
     const bool done = merge(range, sink, counts, share.error);
@@ -238,7 +239,7 @@ class Recovery {
     return done;
   }
 
-  /// What a thread loaded is the store's.
+  /// Adds a thread's results to the store's counters.
   void count(Share& share, runtime::Worker& worker) {
     auto& counters = store_.context(worker.id()).counters;
     counters.count(counter::items_added, share.items);
@@ -262,7 +263,7 @@ class Recovery {
         limit / kMiB, (limit + missing_bytes_.load()) / kMiB + 1);
   }
 
-  /// What the store knows besides its items.
+  /// Restores the store's state besides its items.
   void settle() {
     const JournalVerdict& verdict = input_.verdict();
     result_.epoch = verdict.last_epoch;
@@ -288,7 +289,7 @@ class Recovery {
     const auto& scans = input_.scans();
     result_.chain = verdict.chain;
     result_.next_segment =
-        manifest_.end.segment + 1;  // also where that one is lost: numbers are never used again
+        manifest_.end.segment + 1;  // even if that segment is lost: numbers are never used again
     for (const SegmentScan& scan : scans) {
       result_.next_segment = std::max(result_.next_segment, scan.number + 1);
       if (scan.header_is == SegmentScan::state::good || scan.header_is == SegmentScan::state::no_header) {
@@ -305,7 +306,7 @@ class Recovery {
     note_unproven();
   }
 
-  // Segments before the last one were flushed before that one began.
+  // Segments before the last one were flushed before the last one began.
   void note_unproven() {
     const JournalVerdict& verdict = input_.verdict();
     if (verdict.parts.empty() || manifest_.clean) {
@@ -330,14 +331,14 @@ class Recovery {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::uint64_t now_us_ = 0;  ///< steady
   RangeOperations operations_;
-  std::uint64_t newest_from_us_ = 0;  ///< items that were last read, or made, before are left out
+  std::uint64_t newest_from_us_ = 0;  ///< leaves out items that were last read, or else made, before this
   std::size_t range_count_ = 0;
   std::vector<std::unique_ptr<Run>> runs_;
   std::uint64_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
   Recovered result_;
-  // Relaxed: figures, and a sign to end early.
+  // Relaxed: figures, and a flag to end early.
   std::atomic<bool> failed_{false};
-  std::atomic<std::uint64_t> missing_bytes_{0};  // of items that found no room
+  std::atomic<std::uint64_t> missing_bytes_{0};  // of items without room
   std::atomic<std::uint64_t> ranges_done_{0};
   std::atomic<std::uint64_t> items_{0};
 };

@@ -8,7 +8,7 @@
 namespace mxkv::server {
 
 namespace {
-/// So many records a key range: their entries, and the items that they make, fit the nearer caches.
+/// Records a key range: few enough that their entries and the items made from them fit the near caches.
 constexpr std::uint64_t kRecordsARange = 32768;
 }  // namespace
 
@@ -117,7 +117,7 @@ std::string RecoveryInput::deal_records(std::size_t threads, const std::function
   cut_ranges(all);
   dealers_.assign(threads, RecordDealer{*ranges_});
   Turns turns{all.size()};
-  std::atomic<bool> failed{false};  // relaxed: what went wrong is handed over by the thread's end
+  std::atomic<bool> failed{false};  // relaxed: the end of the thread publishes the error
   side_by_side(
       std::min(threads, all.size()),
       [&](std::size_t thread) {

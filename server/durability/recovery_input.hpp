@@ -1,4 +1,4 @@
-// What recovery reads: the journal's segments with the verdict on them, and the parts of the checkpoint.
+// The input of recovery: the journal's segments with the verdict on them, and the parts of the checkpoint.
 #pragma once
 
 #include <atomic>
@@ -16,17 +16,17 @@
 
 namespace mxkv::server {
 
-/// Of one recovery. The bytes of all files stay as long as this lives.
+/// Used by one recovery. The bytes of all files stay mapped as long as this lives.
 class RecoveryInput {
  public:
   RecoveryInput(Disk& disk, const Manifest& manifest) noexcept : disk_(disk), manifest_(manifest) {}
 
-  // In this order. What they return is empty, or says in one line why there is no start. `tick` is called on
-  // this thread while others work.
+  // Call these in this order. They return empty, or one line that says why the start fails. They call `tick`
+  // on this thread while other threads work.
 
   /// Maps all segments and reads them once.
   [[nodiscard]] std::string scan_journal(std::size_t threads, const std::function<void()>& tick);
-  /// Whether the journal may be used, and up to where.
+  /// Decides whether the journal may be used, and up to where.
   [[nodiscard]] std::string judge(bool recover_prefix);
   [[nodiscard]] std::string open_parts();
   /// Deals the records from the checkpoint's epoch on; one dealer a thread.
@@ -37,9 +37,9 @@ class RecoveryInput {
   [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
   [[nodiscard]] const KeyRanges& ranges() const noexcept { return *ranges_; }
   [[nodiscard]] std::vector<RecordDealer>& dealers() noexcept { return dealers_; }
-  /// Of the checkpoint's files and of the segments.
+  /// Bytes of the checkpoint's files and of the segments.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Of them, that were read so far. Any thread.
+  /// Bytes of them read so far. Any thread.
   [[nodiscard]] std::uint64_t bytes_read() const noexcept {
     return bytes_read_.load(std::memory_order_relaxed);
   }

@@ -9,7 +9,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// Where the bytes of a put's key begin, by the bits of its header.
+/// The offset of a put's key, by the bits of the put's header.
 std::size_t key_offset_of_put(std::uint8_t bits) noexcept {
   return kRecordHeaderBytes + ((bits & record_bits::kApart) != 0 ? 8U : 4U) +
          ((bits & record_bits::kFlags) != 0 ? 4U : 0U) + ((bits & record_bits::kExpiry) != 0 ? 4U : 0U) +
@@ -28,7 +28,7 @@ std::uint16_t access_of_touch(const char* record) noexcept {
   return static_cast<std::uint16_t>(byte_at(record, 1) | byte_at(record, 3) << 8U);
 }
 
-/// By key, and of a key by order.
+/// Sorts by key, and by order for one key.
 bool comes_first(const KeyRecord& a, const KeyRecord& b) noexcept {
   if (a.head != b.head) [[likely]] {
     return a.head < b.head;
@@ -93,7 +93,7 @@ bool Replay::merge(std::vector<KeyRecord>& records, std::size_t shared, StoredIt
   constexpr std::ptrdiff_t kAhead = 8;
   while (at != end) {
     const std::string_view key = at->key();
-    // What the checkpoint has below this key, and of it.
+    // Settles the checkpoint's items below this key, and finds its item of the key.
     std::strong_ordering place = std::strong_ordering::greater;
     while (item != nullptr) {
       const std::uint64_t head = index::head_of(item->put.key, shared);
@@ -146,12 +146,12 @@ bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredI
     }
     item = read_put_at(decides[-1].record);
     if (base != nullptr && base->put.order == item.put.order) {
-      item.put.access = base->put.access;  // the same item, read since
+      item.put.access = base->put.access;  // the same item, read since its record
     }
   } else if (base != nullptr) {
     item = *base;
   } else {
-    return true;  // touches of what has expired
+    return true;  // only touches of an item that had expired
   }
   const std::uint64_t order = item.put.order;
   ranges_.move_to(item.put.key);

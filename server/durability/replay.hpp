@@ -1,18 +1,18 @@
-// Replay: what the journal says of each key, merged with a checkpoint's items, gives the items that live. Pure:
+// Replay: merges the journal's records with a checkpoint's items, key by key, and gives the live items. Pure:
 // it reads bytes and calls a sink.
 //
-// The records of a key are totally ordered by their order, whatever epoch or worker they are of. So a key's
-// last put or gone decides whether there is an item, range deletes and flushes with a greater order take it
-// away again, and touches above it, by order, tell its expiry. An item of a checkpoint counts like the put
+// The records of a key are totally ordered by their order, in any epoch and from any worker. So a key's last
+// put or gone decides whether there is an item. Range deletes and flushes with a greater order remove it
+// again; touches with a greater order, in order, decide its expiry. An item of a checkpoint counts as the put
 // that it came from: it may be older or newer than any record.
 //
 //   entries of one key range, sorted by key and order     k1 put 5   k1 touch 7   k2 gone 9
 //   the checkpoint's items of that range, by key          k1 put 5   k2 put 3     k3 put 2
 //   ranges that concern the key, flushes                  mx X of k3..k9 with order 8
-//   what the sink gets                                    k1, with the touch's expiry
+//   passed to the sink                                    k1, with the touch's expiry
 //
-// Keys are compared by their eight bytes behind what all keys of the range begin with; bytes are looked at
-// where those tie.
+// Keys are compared by the eight bytes behind the common bytes of their range, and by all bytes only if those
+// tie.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@
 
 namespace mxkv::server {
 
-/// A record of one key, as it stands in a journal.
+/// A record of one key in a journal.
 struct KeyRecord {
-  std::uint64_t head = 0;   ///< of its key, behind what the keys of its range share
-  std::uint64_t order = 0;  ///< and below it, the type
+  std::uint64_t head = 0;   ///< of its key, behind the common bytes of its range
+  std::uint64_t order = 0;  ///< and the type in the lowest bits
   const char* record = nullptr;
 
   static constexpr unsigned kTypeBits = 2;
 
-  /// A put, gone or touch that was read from `record`.
+  /// Of a put, gone or touch that was read from `record`.
   static KeyRecord of(std::string_view key, std::size_t shared, std::uint64_t order, record_type type,
                       const char* record) noexcept {
     return {index::head_of(key, shared), order << kTypeBits | static_cast<std::uint64_t>(type), record};
@@ -46,36 +46,36 @@ struct KeyRecord {
 };
 static_assert(kOrderBits + KeyRecord::kTypeBits <= 64 && static_cast<unsigned>(record_type::touch) == 3);
 
-/// A put that was read, with the place of a value that is apart.
+/// A put, with the place of its value if that is apart.
 struct StoredItem {
   PutRecord put;
-  const char* apart = nullptr;  ///< the first block of the value, where put.apart_bytes is not 0
+  const char* apart = nullptr;  ///< the first block of the value, if put.apart_bytes is not 0
 };
 
-/// A put that stands in a journal whose block was validated. Its value's blocks follow the record.
+/// Reads a put in a validated block of a journal. The blocks of its value follow the record's block.
 [[nodiscard]] StoredItem read_put_at(const char* record) noexcept;
 
 /// A checkpoint's items, in key order.
 class StoredItems {
  public:
   virtual ~StoredItems() = default;
-  /// The one that it stands at; null: behind the last. Good until next().
+  /// The current item; null: behind the last. Valid until next().
   [[nodiscard]] virtual const StoredItem* at() const noexcept = 0;
   virtual void next() = 0;
 };
 
-/// Takes what lives.
+/// Takes the live items.
 class ReplaySink {
  public:
   virtual ~ReplaySink() = default;
-  /// In key order, each key once. The expiry is what it is now. False: no more is wanted.
+  /// In key order, each key once, with the final expiry. False: the sink wants no more items.
   virtual bool item(const StoredItem& item) = 0;
 };
 
-/// What a merge met.
+/// The items that a merge met.
 struct ReplayCounts {
-  std::uint64_t items = 0;    ///< that live
-  std::uint64_t expired = 0;  ///< that were there but for their time
+  std::uint64_t items = 0;    ///< live
+  std::uint64_t expired = 0;  ///< not live, since they have expired or a delayed flush took them
 
   ReplayCounts& operator+=(const ReplayCounts& other) noexcept {
     items += other.items;
@@ -84,24 +84,25 @@ struct ReplayCounts {
   }
 };
 
-/// Merges one key range. Thread-safety: one thread; ranges beside each other share the operations.
+/// Merges one key range. Thread-safety: one thread; parallel merges of other ranges share the operations.
 class Replay {
  public:
-  /// `now_us`: by the wall clock, at which items are judged.
+  /// `now_us`: the steady moment at which items must be live.
   Replay(const RangeOperations& operations, std::uint64_t now_us) noexcept
       : operations_(operations), ranges_(operations), now_us_(now_us) {}
 
-  /// `records`, in any order, are sorted in place. `shared`: bytes that all keys begin with, as their heads
-  /// were made. `base` may be null. False: the sink wanted no more.
+  /// Sorts `records`, which may be in any order, in place. `shared`: number of common bytes before the heads
+  /// of the keys. `base` may be null. False: the sink wants no more items.
   [[nodiscard]] bool merge(std::vector<KeyRecord>& records, std::size_t shared, StoredItems* base,
                            ReplaySink& sink);
 
   [[nodiscard]] const ReplayCounts& counts() const noexcept { return counts_; }
 
  private:
-  /// What all that is known of a key leaves. `base`: the checkpoint's item, or null. False: as merge().
+  /// Passes a key's item to the sink if it is live. `base`: the checkpoint's item, or null. False: as
+  /// merge().
   bool settle(const KeyRecord* first, const KeyRecord* last, const StoredItem* base, ReplaySink& sink);
-  /// What touches of the key and of its ranges made of the item: its expiry and its access age.
+  /// Applies touches of the key and of its ranges to the item's expiry and access age.
   void apply_touches(StoredItem& item, const KeyRecord* first, const KeyRecord* last) const noexcept;
 
   const RangeOperations& operations_;

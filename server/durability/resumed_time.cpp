@@ -7,7 +7,7 @@ namespace mxkv::server {
 ResumedTime resumed_time(std::span<const SegmentScan> scans, const JournalVerdict& verdict,
                          std::uint64_t wall_us) noexcept {
   constexpr std::int64_t kSecondUs = 1'000'000;
-  constexpr std::int64_t kRounded = 2 * kSecondUs;  // differences are in whole seconds
+  constexpr std::int64_t kRounded = 2 * kSecondUs;  // differences are recorded in whole seconds
   std::int64_t last_us = 0;
   std::int64_t ahead_us = 0;
   for (const JournalVerdict::Part& part : verdict.parts) {

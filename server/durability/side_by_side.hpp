@@ -1,4 +1,4 @@
-// Work that threads do beside each other at start-up, while the one that waits tells how far it is.
+// Runs start-up work on several threads, while the calling thread reports the progress.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace mxkv::server {
 
-/// Calls work(i) for i below `threads`, each on a thread of its own, and `tick` now and then on this one.
-/// What a thread throws is thrown here when all have ended; the system may refuse a thread, which throws too.
+/// Calls work(i) for i below `threads`, each on its own thread, and `tick` now and then on this one. Rethrows
+/// a thread's exception here when all threads have ended; also throws if the system refuses a thread.
 template <class Work, class Tick>
 void side_by_side(std::size_t threads, const Work& work, const Tick& tick) {
   constexpr std::chrono::milliseconds kTick{200};
@@ -59,10 +59,9 @@ void side_by_side(std::size_t threads, const Work& work, const Tick& tick) {
 class Turns {
  public:
   explicit Turns(std::size_t count) noexcept : count_(count) {}
-  /// False: there are no more.
+  /// False: there are no more numbers.
   bool next(std::size_t& out) noexcept {
-    out = next_.fetch_add(
-        1, std::memory_order_relaxed);  // the work is handed over by the threads' begin and end
+    out = next_.fetch_add(1, std::memory_order_relaxed);  // the begin and end of the threads publish the work
     return out < count_;
   }
 

@@ -29,7 +29,7 @@ void release_list(const void* owner, void* worker) noexcept {
 
 constexpr ApartClass kListOfChunks{pieces_of, release_list};
 
-/// The range of a commit as bounds; the end of a prefix is made in `end`.
+/// The range of a commit as bounds; `end` holds the end of a prefix.
 RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
                        std::array<char, index::kMaxKeyBytes>& end) noexcept {
   RecordBounds bounds{.from = range.from, .from_is_open = range.skips_from};
@@ -46,7 +46,7 @@ RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
       break;
     case index::far_end::prefix: {
       MXKV_ASSERT(range.to.size() <= end.size(), "a prefix is no longer than a key");
-      // The least key above all that begin so.
+      // The least key above all keys with the prefix.
       std::string_view prefix = range.to;
       while (!prefix.empty() && prefix.back() == '\xFF') {
         prefix.remove_suffix(1);
@@ -78,7 +78,7 @@ StoreJournal::Desk& StoreJournal::desk(runtime::Worker& worker) noexcept {
   return desks_[worker.id().index()];
 }
 
-// The clocks are asked once a round, and only where anything expires and others are to know.
+// Reads the clocks once a round, and only if an item expires and the record goes to other machines.
 std::uint32_t StoreJournal::as_recorded(std::uint32_t expiry, Desk& desk, runtime::Worker& worker) noexcept {
   if (expiry == 0 || !desk.by_wall) [[likely]] {
     return expiry;
@@ -137,7 +137,7 @@ void StoreJournal::passed(const Commit& commit, runtime::Worker& worker) noexcep
   passed_rarely(commit, own, worker);
 }
 
-// Apart, so that the others save no registers for it.
+// Out of line, so that the common changes save no registers for it.
 void StoreJournal::passed_rarely(const Commit& commit, Desk& own, runtime::Worker& worker) noexcept {
   switch (commit.change.what) {
     case change::put:

@@ -1,9 +1,9 @@
-// Writes what passes the store's commit point into the journal's buffers: the one place where changes of items
-// become records.
+// Writes the changes that pass the store's commit point into the journal's buffers. Only here changes of
+// items become records.
 //
-// An expired item is no record's business: it goes by itself wherever its put is read. An evicted one is: a
-// client may have been told since that there is none. Items expire by the steady time, which only a journal on disk
-// tells as it is.
+// An expired item gets no record: it expires wherever its put is read. An evicted one does: a client may have
+// learned since that it is absent. Items expire by the steady time; only a journal on disk records that time
+// as it is.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace mxkv::server {
 /// Thread-safety: as CommitListener: any worker, each into its own buffer.
 class StoreJournal final : public index::CommitListener<std::string_view> {
  public:
-  /// `buffers` by worker; they outlive this. Their context is the worker.
+  /// `buffers`: by worker; they outlive this. Each buffer's context is its worker.
   StoreJournal(std::vector<JournalBuffer*> buffers, record_times times);
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override;
@@ -29,11 +29,11 @@ class StoreJournal final : public index::CommitListener<std::string_view> {
   void group_ends(runtime::Worker& worker) noexcept override { buffer(worker).end_group(); }
 
  private:
-  /// A worker's. Alone in its lines: it is used by each write.
+  /// A worker's state. Alone in its cache lines, since each write uses it.
   struct alignas(2 * runtime::kCacheLineBytes) Desk {
     JournalBuffer* buffer = nullptr;
-    std::uint64_t asked_ns = 0;     ///< the round in which the clock was asked
-    std::int64_t wall_ahead_s = 0;  ///< then
+    std::uint64_t asked_ns = 0;     ///< the round in which the clock was read
+    std::int64_t wall_ahead_s = 0;  ///< read in that round
     bool by_wall = false;
   };
 

@@ -1,10 +1,11 @@
-// Blocks: a header of 48 bytes and a payload, hashed together. What groups and checkpoint parts are made of.
+// Blocks: a header of 48 bytes and a payload, hashed together. Groups and parts of checkpoints consist of
+// blocks.
 //
 //    0 u32 "MXB1" · 4 u32 payload bytes · 8 u64 hash of all from 16 on · 16 u64 epoch · 24 u32 records
 //   28 u16 kind, u16 worker · 32 u32 payload bytes before compression, u32 index in the group
-//   40 u64 own offset in the file: finds what was written to a wrong place
+//   40 u64 own offset in the file: reveals a block written to a wrong place
 //
-// A commit block is the first of its group (index 0) and tells what the group is. Thread-safety: any thread.
+// A commit block is the first of its group (index 0) and describes the group. Thread-safety: any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ struct BlockHeader {
   std::uint32_t records = 0;
   std::uint32_t raw_bytes = 0;  ///< of the payload before compression
   std::uint32_t index = 0;      ///< in the group, or in the checkpoint's part
-  std::uint16_t worker = 0;     ///< that recorded it
+  std::uint16_t worker = 0;     ///< the worker that recorded it
   block_kind kind = block_kind::records;
 
   /// Header, payload.
@@ -41,8 +42,8 @@ struct BlockHeader {
   friend bool operator==(const BlockHeader&, const BlockHeader&) = default;
 };
 
-/// Writes a header of kBlockHeaderBytes for a payload, wherever that is and in however many pieces. Sets
-/// payload_bytes and hash of `header`; the other fields are the caller's. raw_bytes of 0 becomes
+/// Writes a header of kBlockHeaderBytes for a payload, which may be anywhere and in any number of pieces.
+/// Sets payload_bytes and hash of `header`; the caller sets the other fields. raw_bytes of 0 becomes
 /// payload_bytes.
 void seal_block(char* out, BlockHeader& header, std::span<const std::string_view> pieces,
                 std::uint64_t seed) noexcept;
@@ -53,11 +54,11 @@ struct BlockView {
   std::string_view payload;
 };
 
-/// Reads the block at `offset` of a file. Returns what is wrong with it; null: nothing.
+/// Reads the block at `offset` of a file. Returns the error; null: none.
 [[nodiscard]] const char* read_block(std::string_view file, std::uint64_t offset, std::uint64_t seed,
                                      BlockView& block) noexcept;
 
-/// The same without a look at the hash: of a block that was read before.
+/// The same without checking the hash, for a block that was read before.
 [[nodiscard]] const char* look_at_block(std::string_view file, std::uint64_t offset,
                                         BlockView& block) noexcept;
 
@@ -67,11 +68,12 @@ struct CommitMark {
 
   std::uint64_t group_bytes = 0;  ///< from the commit block to the end of the padding
   std::uint32_t blocks = 0;       ///< that follow the commit block
-  std::uint64_t durable = 0;      ///< greatest epoch known to be on disk when this was written
-  std::uint64_t ceiling = 0;      ///< no order above this was given out when this was written
+  std::uint64_t durable = 0;      ///< greatest epoch known to be on disk before this was written
+  std::uint64_t ceiling = 0;      ///< no greater order was minted before this was written
   std::uint64_t unix_us = 0;      ///< wall clock
   std::int32_t wall_ahead_s =
-      0;                    ///< of the steady time, by which records tell times; versions without it write 0
+      0;                    ///< by which it is ahead of the steady time, which records use; versions without
+                            ///< the field write 0
   std::uint64_t chain = 0;  ///< the chain of the group before, with this group's links (see group_chain)
 
   friend bool operator==(const CommitMark&, const CommitMark&) = default;
@@ -83,11 +85,11 @@ inline constexpr std::size_t kCommitBlockBytes = kBlockHeaderBytes + CommitMark:
 /// Writes a whole commit block of kCommitBlockBytes. Sets what seal_block() sets, kind and index.
 void seal_commit(char* out, BlockHeader& header, const CommitMark& commit, std::uint64_t seed) noexcept;
 
-/// Reads the commit block at `offset`. Returns what is wrong with it; null: nothing.
+/// Reads the commit block at `offset`. Returns the error; null: none.
 [[nodiscard]] const char* read_commit(std::string_view file, std::uint64_t offset, std::uint64_t seed,
                                       BlockHeader& header, CommitMark& commit) noexcept;
 
-/// The chain of a group begins so, and goes on with chain_on() for the hash of each block behind the commit
+/// The beginning of a group's chain. chain_on() continues it with the hash of each block behind the commit
 /// block, in order.
 [[nodiscard]] std::uint64_t begin_group_chain(std::uint64_t chain_before, std::uint64_t epoch) noexcept;
 

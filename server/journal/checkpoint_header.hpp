@@ -5,12 +5,12 @@
 //    64 u8 from bytes, u8 to bytes, u8 has no end · 72 from · 328 to · 4088 u64 hash of the page
 //
 // Blocks of puts follow without padding; their epoch is the checkpoint's, their index counts from 0.
-// Compressed ones are of a kind of their own. The last block is the footer:
+// Compressed blocks have a kind of their own. The last block is the footer:
 //
 //   u64 items · u64 bytes before it · u64 chain · u32 blocks · u8 first bytes, u8 last bytes, u16 0
 //   first key, last key
 //
-// where the chain begins with begin_group_chain(0, epoch begun) and goes on with each block's hash. A part is
+// The chain begins with begin_group_chain(0, epoch begun) and continues with each block's hash. A part is
 // valid only if the manifest names it. Thread-safety: any thread.
 #pragma once
 
@@ -26,7 +26,7 @@ namespace mxkv::server {
 
 struct CheckpointHeader {
   DirectoryId directory{};
-  std::uint64_t begun = 0;  ///< epoch: all that has a smaller label is in the checkpoint
+  std::uint64_t begun = 0;  ///< epoch: changes with a smaller label are in the checkpoint
   std::uint64_t created_us = 0;
   std::uint32_t part = 0;  ///< from 0 on
   std::uint32_t parts = 1;
@@ -34,7 +34,7 @@ struct CheckpointHeader {
   bool compressed = false;
   bool has_no_end = false;
   std::string from;  ///< the first key that may be in the part
-  std::string to;    ///< the first behind it, unless has_no_end
+  std::string to;    ///< the first key behind the part, unless has_no_end
 
   friend bool operator==(const CheckpointHeader&, const CheckpointHeader&) = default;
 };
@@ -44,7 +44,7 @@ void write_checkpoint_header(char* page, const CheckpointHeader& header) noexcep
 /// The error has no path; it names both formats if the file is too new.
 [[nodiscard]] runtime::Result<CheckpointHeader> read_checkpoint_header(std::string_view file);
 
-/// What blocks of a part are hashed with.
+/// The hash seed for the blocks of a part.
 [[nodiscard]] std::uint64_t checkpoint_seed(const DirectoryId& directory, std::uint64_t begun,
                                             std::uint32_t part) noexcept;
 
@@ -59,9 +59,9 @@ struct CheckpointFooter {
   friend bool operator==(const CheckpointFooter&, const CheckpointFooter&) = default;
 };
 
-/// Payload of the footer's block.
+/// The payload of the footer's block.
 [[nodiscard]] std::string footer_payload(const CheckpointFooter& footer);
-/// Views refer to the payload. Returns what is wrong with it; null: nothing.
+/// The footer's keys refer to the payload. Returns the error; null: none.
 [[nodiscard]] const char* read_footer(std::string_view payload, CheckpointFooter& footer) noexcept;
 
 }  // namespace mxkv::server

@@ -42,7 +42,7 @@ bool CommitEpochs::end_round(runtime::WorkerId worker, std::uint64_t epoch, bool
   if (before == epoch << 1U) [[likely]] {
     return false;
   }
-  // Labels of this round are `epoch` at most, as they were loaded before it was; those of the next round are
+  // Labels of this round are `epoch` at most, as they were loaded before it was; labels of the next round are
   // not below it. Only a record with this label can be of kind (b): it limits the horizon.
   own.limit_us.store(recorded ? own.mint_us : kNobodyWaits, std::memory_order_relaxed);
   // Release, for the limit and for the blocks that the worker sealed. seq_cst, against await_passed(): the
@@ -70,7 +70,7 @@ void CommitEpochs::unpark(runtime::WorkerId worker) noexcept {
 std::uint64_t CommitEpochs::close(std::uint64_t now_us) noexcept {
   last_close_us_ = std::max(last_close_us_, now_us);
   close_us_.store(last_close_us_, std::memory_order_relaxed);
-  // Release for the close time; seq_cst against unpark(). Nobody else writes it.
+  // Release for the close time; seq_cst against unpark(). No other thread writes it.
   return current_.fetch_add(1, std::memory_order_seq_cst);
 }
 

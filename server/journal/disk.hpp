@@ -1,11 +1,11 @@
 // The seam between journal and file system. PosixDisk is the real one; tests have one that loses power.
 //
-// A Disk is one directory and what is in it; paths are relative to it and use '/'. Nothing here is on disk
-// before a sync says so: bytes of a file before its sync(), names of a directory before sync_directory(). The
-// methods return 0 or an errno value, and text() makes a sentence of that.
+// A Disk is one directory with all files and directories in it; paths are relative to it and use '/'. Changes
+// are on disk only after a sync: bytes of a file after its sync(), names in a directory after
+// sync_directory(). The methods return 0 or an errno value, and text() makes a message of that.
 //
-// After a sync() that failed, what was written before it may be on disk or not, and a later sync() that
-// succeeds says nothing of it: the system has marked the pages clean.
+// After a failed sync(), bytes written before it may be on disk or not. A later sync() that succeeds does not
+// prove that they are: the system has marked their pages clean.
 #pragma once
 
 #include <sys/uio.h>
@@ -20,61 +20,61 @@
 
 namespace mxkv::server {
 
-/// An open file; closed when it goes. Thread-safety: one thread at a time.
+/// An open file, which its destructor closes. Thread-safety: one thread at a time.
 class DiskFile {
  public:
   struct Written {
-    std::size_t bytes = 0;  ///< that were written, from the first one on
-    int error = 0;          ///< 0 with less than all: a short write, to be continued by the caller
+    std::size_t bytes = 0;  ///< written, from the first on
+    int error = 0;          ///< 0 with fewer bytes than asked for: a short write, which the caller continues
   };
 
   virtual ~DiskFile() = default;
 
-  /// Writes the pieces one behind the other, at an offset.
+  /// Writes the pieces one after the other, at an offset.
   [[nodiscard]] virtual Written write_at(std::span<const iovec> pieces, std::uint64_t offset) noexcept = 0;
-  /// What was written is on disk when this returns 0, with the length of the file.
+  /// Brings all written bytes to disk, with the file's length. Returns 0 or an errno value.
   [[nodiscard]] virtual int sync() noexcept = 0;
-  /// Makes room up to `bytes` and the file so long, without changing what it holds. Where the file system
-  /// cannot, zeros are written to what is new. 0: writes up to there will not lack space.
+  /// Makes room up to `bytes`, and the file that long, without changing its bytes. If the file system cannot,
+  /// writes zeros behind its end. 0: writes up to there will not lack space.
   [[nodiscard]] virtual int allocate(std::uint64_t bytes) noexcept = 0;
-  /// Cuts the file to `bytes`: the bytes behind become room.
+  /// Cuts the file to `bytes`: frees the room behind.
   [[nodiscard]] virtual int truncate(std::uint64_t bytes) noexcept = 0;
   [[nodiscard]] virtual int size(std::uint64_t& bytes) noexcept = 0;
 };
 
-/// What a file held when it was read; the bytes stay until this goes. Thread-safety: any thread.
+/// The bytes of a file when it was read; they stay until this is destroyed. Thread-safety: any thread.
 class DiskBytes {
  public:
   virtual ~DiskBytes() = default;
   [[nodiscard]] virtual std::string_view bytes() const noexcept = 0;
 };
 
-/// Thread-safety: one thread at a time, but read() and the files it opened.
+/// Thread-safety: one thread at a time, except read() and the opened files.
 class Disk {
  public:
   virtual ~Disk() = default;
 
-  /// Creates the file if there is none and holds a lock on it until `lock` goes. EWOULDBLOCK: another process
-  /// has it.
+  /// Creates the file if there is none, and holds a lock on it until `lock` is destroyed. EWOULDBLOCK:
+  /// another process holds the lock.
   [[nodiscard]] virtual int lock(const std::string& path, std::unique_ptr<DiskFile>& lock) = 0;
-  /// A new file, for writing. EEXIST: there is one.
+  /// Creates a file for writing. EEXIST: it exists.
   [[nodiscard]] virtual int create(const std::string& path, std::unique_ptr<DiskFile>& file) = 0;
-  /// One that is there, for writing.
+  /// Opens an existing file for writing.
   [[nodiscard]] virtual int open(const std::string& path, std::unique_ptr<DiskFile>& file) = 0;
-  /// All of a file. Any thread.
+  /// Reads a whole file. Any thread.
   [[nodiscard]] virtual int read(const std::string& path, std::unique_ptr<DiskBytes>& bytes) = 0;
 
-  /// Replaces what has the name `to`.
+  /// Renames a file; a file named `to` is replaced.
   [[nodiscard]] virtual int rename(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual int remove(const std::string& path) = 0;
-  /// A second name for a file.
+  /// Gives a file a second name.
   [[nodiscard]] virtual int link(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual int create_directory(const std::string& path) = 0;
-  /// An empty one.
+  /// Removes an empty directory.
   [[nodiscard]] virtual int remove_directory(const std::string& path) = 0;
   /// Names in a directory (empty: the Disk's own), sorted, without "." and "..".
   [[nodiscard]] virtual int list(const std::string& path, std::vector<std::string>& names) = 0;
-  /// What was created, renamed and removed in the directory is on disk when this returns 0.
+  /// Brings created, renamed and removed names in the directory to disk. Returns 0 or an errno value.
   [[nodiscard]] virtual int sync_directory(const std::string& path) = 0;
 
   /// "/var/lib/mxkv/LOCK: another process uses this directory".

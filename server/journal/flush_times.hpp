@@ -1,4 +1,4 @@
-// How long the last flushes took. A ring instead of a histogram: what an operator asks is how the disk is now.
+// How long the last flushes took. A ring instead of a histogram: an operator asks how the disk is now.
 #pragma once
 
 #include <algorithm>

@@ -1,17 +1,18 @@
-// The journal on disk, format 1: what all parts of it share. Pure bytes; all numbers are little-endian.
+// The journal on disk, format 1: definitions that all its files share. Pure bytes; all numbers are
+// little-endian.
 //
 //   directory/LOCK, MANIFEST
 //   directory/journal/<16 hex digits>.mxj        a segment: a header page, then groups
 //   directory/checkpoint/<16 hex digits>/part-<n>.mxc
 //
-// A *group* holds all records of one commit epoch; it is there as a whole or not at all. It begins at a
-// multiple of 4 KiB with a commit block, which says how many blocks follow and how long the group is. Blocks
-// of records and of values apart come next, then zeros up to the next multiple of 4 KiB. So no byte that is
-// on disk is ever written again, a torn sector belongs to the last group only, and commit blocks are found
-// behind a damaged group.
+// A *group* holds all records of one commit epoch; it is on disk as a whole or not at all. It begins at a
+// multiple of 4 KiB with a commit block, which has the number of blocks and the length of the group. Blocks
+// of records and of values apart come next, then zeros up to the next multiple of 4 KiB. So no byte on disk
+// is ever written again, a torn sector belongs to the last group only, and commit blocks are found behind a
+// damaged group.
 //
 // Everything but that padding is hashed. Blocks are hashed with a seed of directory and segment number, so
-// that what a recycled file held before never passes for what it holds now.
+// that old bytes in a recycled file never pass for new ones.
 #pragma once
 
 #include <bit>
@@ -21,22 +22,22 @@
 
 namespace mxkv::server {
 
-/// What this code writes, and the oldest reader that understands it.
+/// The format that this code writes, and the oldest reader that understands it.
 inline constexpr std::uint16_t kFormatVersion = 1;
 inline constexpr std::uint16_t kOldestReader = 1;
 /// Hash functions by number: XXH3 with 64 bits.
 inline constexpr std::uint16_t kHashXxh3 = 1;
 
-/// Groups begin at multiples of this, and so large are header pages.
+/// Groups begin at multiples of this, which is also the size of header pages.
 inline constexpr std::size_t kPageBytes = 4096;
 
 inline constexpr std::size_t kBlockHeaderBytes = 48;
 inline constexpr std::size_t kMostPayloadBytes = std::size_t{16} << 20U;
 
-/// Values up to this are copied into their record; larger ones are apart, in blocks behind it.
+/// Larger values are apart, in blocks behind their record; others are copied into the record.
 inline constexpr std::size_t kMostInlineBytes = 8192;
 
-/// Orders have so many bits; those above hold the access age of an item in a checkpoint.
+/// Bits of an order; the bits above hold the access age of an item in a checkpoint.
 inline constexpr unsigned kOrderBits = 53;
 inline constexpr std::uint64_t kMostOrder = (std::uint64_t{1} << kOrderBits) - 1;
 inline constexpr std::uint32_t kMostAccess = (1U << (64 - kOrderBits)) - 1;
@@ -45,7 +46,7 @@ inline constexpr std::uint32_t kMostAccess = (1U << (64 - kOrderBits)) - 1;
   return (bytes + (kPageBytes - 1)) & ~std::uint64_t{kPageBytes - 1};
 }
 
-// The machines that this runs on are little-endian: numbers are copied as they are.
+// All machines that this runs on are little-endian, so numbers are copied.
 static_assert(std::endian::native == std::endian::little);
 
 template <class T>
@@ -55,7 +56,7 @@ template <class T>
   return number;
 }
 
-/// Returns where the next one goes.
+/// Returns the place behind the number.
 template <class T>
 inline char* store_number(char* at, T number) noexcept {
   std::memcpy(at, &number, sizeof number);

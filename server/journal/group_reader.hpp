@@ -1,4 +1,4 @@
-// The records of one group that was found whole, in order, with the values that are apart.
+// Reads the records of one whole group, in order, with their values apart.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace mxkv::server {
 
-/// What it returns refers to the file's bytes. Thread-safety: one thread at a time.
+/// Its results refer to the file's bytes. Thread-safety: one thread at a time.
 class GroupReader {
  public:
   struct Entry {
     Record record;
-    /// A value apart, one piece behind the other; good until the next call of next().
+    /// A value apart, piece by piece; valid until the next call of next().
     std::span<const std::string_view> apart;
-    std::uint16_t worker = 0;  ///< that recorded it
+    std::uint16_t worker = 0;  ///< the worker that recorded it
   };
 
-  /// `file`: the bytes that the group was found in.
+  /// `file`: the bytes in which the group was found.
   GroupReader(std::string_view file, const ScannedGroup& group) noexcept;
 
-  /// The next record; nothing: the end, or the group is none that a writer makes (see wrong()).
+  /// The next record; nothing: the end, or no writer makes such a group (see wrong()).
   [[nodiscard]] std::optional<Entry> next();
 
-  /// What is wrong at byte position() of the file, or null.
+  /// The error at byte position() of the file, or null.
   [[nodiscard]] const char* wrong() const noexcept { return wrong_; }
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
 
@@ -40,7 +40,7 @@ class GroupReader {
 
   std::string_view file_;      ///< up to the group's end
   std::uint64_t at_;           ///< the next block
-  std::uint32_t blocks_left_;  ///< from there on
+  std::uint32_t blocks_left_;  ///< from at_ on
   std::uint32_t records_left_ = 0;
   std::uint64_t payload_at_ = 0;
   std::uint16_t worker_ = 0;  ///< of the block

@@ -126,7 +126,7 @@ void Journal::need(std::uint64_t epoch, bool on_disk) noexcept {
 }
 
 std::uint64_t Journal::end_epoch() noexcept {
-  // Acquire is not needed: passed() is what the caller waits for.
+  // Needs no acquire: the caller waits for passed().
   const std::uint64_t epoch = epochs_.current();
   need(epoch);
   return epoch;

@@ -2,8 +2,8 @@
 //
 //   chunk, 256 KiB: [JournalChunk][JournalBlock][header][records ...][JournalBlock][header][records ...] ...
 //
-// Blocks of several epochs share a chunk, so that an epoch of two records does not take one for itself. The
-// worker alone counts what of its chunk is still under way. Header and records are what goes to the disk.
+// Blocks of several epochs share a chunk, so that an epoch of two records does not take a chunk for itself.
+// Only the worker counts the blocks of its chunk that are still under way. Header and records go to the disk.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,35 @@
 
 namespace mxkv::server {
 
-/// What may be done with an owner of values apart.
+/// The functions for an owner of values apart.
 struct ApartClass {
-  /// Appends the pieces of the value, in order. The writer's thread, several times; they stay where they are
+  /// Appends the pieces of the value, in order. The writer's thread, several times. The pieces stay in place
   /// until release().
   void (*pieces)(const void* owner, std::vector<std::string_view>& to);
-  /// Drops the reference that was handed over with the value. The thread of the worker that recorded it;
-  /// `context` is that of its buffer.
+  /// Drops the reference that came with the value. On the thread of the worker that recorded it; `context` is
+  /// the context of that worker's buffer.
   void (*release)(const void* owner, void* context) noexcept;
 };
 
-/// A value that is not copied into its record, with one reference on what owns its bytes.
+/// A value that is not copied into its record, with one reference on the owner of its bytes.
 struct ApartValue {
   const void* owner = nullptr;  ///< null: there is none
   const ApartClass* of = nullptr;
   std::uint64_t bytes = 0;
 };
 
-/// The head of 256 KiB from the system. Owner worker only.
+/// The head of 256 KiB of memory from the system. Owner worker only.
 struct JournalChunk {
   static constexpr std::size_t kBytes = std::size_t{256} << 10U;
 
   JournalChunk* next = nullptr;
-  std::uint64_t under_way = 0;  ///< sealed blocks that did not come back
+  std::uint64_t under_way = 0;  ///< sealed blocks that have not come back
 
   [[nodiscard]] char* begin() noexcept { return reinterpret_cast<char*>(this + 1); }
   [[nodiscard]] char* end() noexcept { return reinterpret_cast<char*>(this) + kBytes; }
 };
 
-/// Belongs to its worker until it is sealed and from its return on; in between to the writer.
+/// Its worker owns it until it is sealed, and again from its return on; in between the writer does.
 struct JournalBlock {
   JournalBlock* next = nullptr;
   JournalChunk* chunk = nullptr;
@@ -55,7 +55,7 @@ struct JournalBlock {
   /// kBlockHeaderBytes, which the writer fills; the records follow.
   [[nodiscard]] char* header() noexcept { return reinterpret_cast<char*>(this + 1); }
   [[nodiscard]] char* payload() noexcept { return header() + kBlockHeaderBytes; }
-  /// What it takes of the memory that is waiting for the disk.
+  /// Bytes of memory that wait for the disk with this block.
   [[nodiscard]] std::uint64_t bytes() const noexcept {
     return kBlockHeaderBytes + payload_bytes + apart.bytes;
   }

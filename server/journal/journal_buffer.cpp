@@ -8,7 +8,7 @@
 namespace mxkv::server {
 namespace {
 
-/// Least room in which a block is begun: any record fits.
+/// Room for any record: a block is only begun with so much.
 constexpr std::size_t kLeastBlock = sizeof(JournalBlock) + kBlockHeaderBytes + most_bytes();
 static_assert(sizeof(JournalChunk) + kLeastBlock < JournalChunk::kBytes);
 
@@ -18,8 +18,8 @@ char* aligned(char* at) noexcept {
 }
 
 void push(std::atomic<JournalBlock*>& list, JournalBlock* first, JournalBlock* last) noexcept {
-  // Release, pairs with take_all(). There is one pusher, and whoever takes takes all: no block comes back to
-  // the head between the load and the exchange.
+  // Release, pairs with take_all(). There is one pusher, and the taker takes all: no block comes back to the
+  // head between the load and the exchange.
   last->next = list.load(std::memory_order_relaxed);
   while (
       !list.compare_exchange_weak(last->next, first, std::memory_order_release, std::memory_order_relaxed)) {
@@ -81,7 +81,7 @@ void JournalBuffer::begin_block(std::uint64_t label) noexcept {
   }
   if (chunk_ == nullptr || static_cast<std::size_t>(chunk_->end() - chunk_at_) < kLeastBlock) {
     leave_chunk();
-    // Only a worker that filled more than a chunk in this round finds no spare one.
+    // A spare chunk is missing only if the worker filled more than a chunk in this round.
     chunk_ = spare_ != nullptr ? spare_ : allocate();
     if (spare_ != nullptr) {
       spare_ = spare_->next;
@@ -114,7 +114,7 @@ void JournalBuffer::seal() noexcept {
 void JournalBuffer::refill() noexcept {
   take_back();
   if (epoch_ == 0 && chunk_ != nullptr && chunk_->under_way == 0) {
-    chunk_at_ = chunk_->begin();  // memory that is in the cache
+    chunk_at_ = chunk_->begin();  // reuses memory that is in the cache
   }
   if (spare_ == nullptr) {
     keep(allocate());
@@ -151,7 +151,7 @@ void JournalBuffer::leave_chunk() noexcept {
   if (chunk_ != nullptr && chunk_->under_way == 0) {
     keep(chunk_);
   }
-  chunk_ = nullptr;  // take_back() keeps it when its last block came back
+  chunk_ = nullptr;  // take_back() keeps the chunk when its last block comes back
 }
 
 void JournalBuffer::keep(JournalChunk* chunk) noexcept {
@@ -167,7 +167,7 @@ void JournalBuffer::keep(JournalChunk* chunk) noexcept {
 JournalChunk* JournalBuffer::allocate() noexcept {
   void* const memory =
       mmap(nullptr, JournalChunk::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  // What was changed has to be recorded. There is nothing left to do without memory.
+  // A change in the tree has to be recorded, so without memory the process cannot continue.
   MXKV_ASSERT(memory != MAP_FAILED, "the system has memory for a journal buffer");
   if (share_->budget != nullptr) {
     share_->budget->charge_unconditionally(runtime::memory_category::buffers, JournalChunk::kBytes);

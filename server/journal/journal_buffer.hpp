@@ -1,13 +1,13 @@
-// What one worker recorded and is not on disk yet.
+// One worker's records that are not on disk yet.
 //
-// Records are appended under latches: append never fails and never waits; it allocates only when the worker
-// recorded more than a chunk in one round. A block of records has one label. It is *sealed*, that is handed to
-// the writer, when it is full, when a value apart ends it, or at the end of a round in which the epoch moved on.
-// The writer hands blocks back when they are written; the worker takes them at the end of a round, and drops
-// the references on values apart then, as only it may.
+// Records are appended under latches: append never fails and never waits. It allocates only if the worker has
+// recorded more than a chunk in one round. All records of a block have one label. A block is *sealed*, that
+// is handed to the writer, when it is full, when a value apart ends it, or at the end of a round in which the
+// epoch moved on. The writer hands back written blocks. The worker takes them at the end of a round, and then
+// drops their references on values apart, as only it may.
 //
-// Two lists connect worker and writer, of one pusher and one taker each, who takes all at once: a stack by one
-// word each way.
+// Two lists connect worker and writer: stacks of one word, one each way. Each has one pusher, and one taker
+// that takes all blocks at once.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@
 
 namespace mxkv::server {
 
-/// What the buffers of a journal share. Thread-safety: any thread.
+/// Shared by the buffers of a journal. Thread-safety: any thread.
 struct BufferShare {
   CommitEpochs* epochs = nullptr;
   runtime::MemoryBudget* budget = nullptr;  ///< chunks are charged to it as buffers, if there is one
-  /// Of sealed blocks that are not written. Relaxed: a level that network and writer look at. Added to by
-  /// worker per block, not per record.
+  /// Bytes of sealed blocks that are not written. Relaxed: network and writer only compare it with limits.
+  /// Workers add to it per block, not per record.
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> waiting_bytes{0};
 };
 
@@ -37,33 +37,33 @@ struct BufferShare {
 class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
  public:
   explicit JournalBuffer(BufferShare& share) noexcept;
-  /// Drops what is left; neither its worker nor the writer runs any more.
+  /// Frees the remaining records. Neither the worker nor the writer runs any more.
   ~JournalBuffer();
   JournalBuffer(const JournalBuffer&) = delete;
   JournalBuffer& operator=(const JournalBuffer&) = delete;
 
-  /// What ApartClass::release() gets. Start-up only.
+  /// Sets the context for ApartClass::release(). Start-up only.
   void set_context(void* context) noexcept { context_ = context; }
 
   // Appending. The order of a record was minted in this round: see commit_epochs.hpp.
 
-  /// Under the latch of the key, before its effect can be seen. A value apart is passed to put_apart().
+  /// Under the latch of the key, before the effect can be seen. For a value apart call put_apart().
   template <class R>
   void append(const R& record) noexcept {
     char* const out = room(encoded_bytes(record));
     at_ = write_record(out, record);
     ++records_;
   }
-  /// `record.apart_bytes` is the value's; takes over the reference.
+  /// `record.apart_bytes` is the length of the value. Takes over the reference.
   void put_apart(const PutRecord& record, const ApartValue& value) noexcept;
 
-  /// All records up to end_group() have one label: that of now. Both in one round.
+  /// Gives all records up to end_group() the current label. Both calls are in one round.
   void begin_group() noexcept;
   void end_group() noexcept;
 
   // Rounds.
 
-  /// Seals what has a label below `epoch`, and takes back what was written.
+  /// Seals blocks with a label below `epoch`, and takes back written blocks.
   void end_round(std::uint64_t epoch) noexcept {
     MXKV_DCHECK(label_ != &group_label_, "a group ends in the round in which it begins");
     if (epoch_ != 0 && epoch_ < epoch) [[unlikely]] {
@@ -75,24 +75,25 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
   }
   /// Seals everything, and returns spare memory to the system.
   void park() noexcept;
-  /// Whether the writer should look at this buffer: since the last call a label was new, or a block was full.
+  /// Whether the writer should look at this buffer: since the last call there was a new label, or a full
+  /// block.
   [[nodiscard]] bool take_news() noexcept { return has_news_ && std::exchange(has_news_, false); }
-  /// Greatest label of a record of this worker; 0: none.
+  /// Greatest label of this worker's records; 0: none.
   [[nodiscard]] std::uint64_t last_label() const noexcept { return last_label_; }
 
   // The writer's side, one thread.
 
-  /// Sealed blocks, oldest first, linked by `next`; null: none. Those of an epoch are there when the worker's
-  /// seat is above it.
+  /// Takes the sealed blocks, oldest first, linked by `next`; null: none. An epoch's blocks are all there
+  /// when the worker's seat is above it.
   [[nodiscard]] JournalBlock* collect() noexcept;
-  /// The chain from `first` to `last` is written, or given up.
+  /// Returns the chain from `first` to `last`, which was written or given up.
   void give_back(JournalBlock* first, JournalBlock* last) noexcept;
 
  private:
-  static constexpr std::size_t kMostSpare = 16;  ///< chunks that are kept
+  static constexpr std::size_t kMostSpare = 16;  ///< chunks to keep
 
   [[nodiscard]] char* room(std::size_t bytes) noexcept {
-    // An epoch_ of 0, no block is open, is no label.
+    // An epoch_ of 0 says that no block is open; it is no label.
     const std::uint64_t label = label_->load(std::memory_order_relaxed);
     if (label != epoch_ || bytes > static_cast<std::size_t>(end_ - at_)) [[unlikely]] {
       begin_block(label);
@@ -108,19 +109,19 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
   [[nodiscard]] JournalChunk* allocate() noexcept;
   void release(JournalChunk* chunk) noexcept;
 
-  const std::atomic<std::uint64_t>* label_;  ///< the current epoch, or in a group group_label_
-  std::uint64_t epoch_ = 0;                  ///< of the open block; 0: none is open
-  char* at_ = nullptr;                       ///< where the next record goes
+  const std::atomic<std::uint64_t>* label_;  ///< the current epoch, or group_label_ in a group
+  std::uint64_t epoch_ = 0;                  ///< of the open block; 0: there is none
+  char* at_ = nullptr;                       ///< the place of the next record
   char* end_ = nullptr;                      ///< of the chunk
   std::uint32_t records_ = 0;                ///< in the open block
-  JournalBlock* block_ = nullptr;            ///< the open one
-  JournalChunk* chunk_ = nullptr;            ///< that blocks are taken from
-  char* chunk_at_ = nullptr;                 ///< where the next block goes
+  JournalBlock* block_ = nullptr;            ///< the open block
+  JournalChunk* chunk_ = nullptr;            ///< the chunk of new blocks
+  char* chunk_at_ = nullptr;                 ///< the place of the next block
   JournalChunk* spare_ = nullptr;
   std::size_t spares_ = 0;
   std::uint64_t last_label_ = 0;
   bool has_news_ = false;
-  std::atomic<std::uint64_t> group_label_{0};  // owner worker only; atomic as the word it stands for
+  std::atomic<std::uint64_t> group_label_{0};  // owner worker only; atomic since label_ points to it
   BufferShare* share_;
   void* context_ = nullptr;
 

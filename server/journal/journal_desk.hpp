@@ -1,4 +1,4 @@
-// What a worker has of a journal: its buffer, and whether it is between rounds for good, parked.
+// A worker's part of a journal: its buffer, and whether it is parked, that is between rounds for longer.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: as JournalBuffer; the rest that worker only.
+/// Thread-safety: as JournalBuffer; the rest is for its worker only.
 struct JournalDesk {
   explicit JournalDesk(BufferShare& share) noexcept : buffer(share) {}
 
-  /// Returns the clock to mint by. Also after park().
+  /// Returns the clock to mint orders by. Also after park().
   [[nodiscard]] std::uint64_t begin_round(CommitEpochs& epochs, runtime::WorkerId worker,
                                           std::uint64_t now_us) noexcept {
     if (parked) [[unlikely]] {
@@ -23,17 +23,17 @@ struct JournalDesk {
     }
     return epochs.begin_round(worker, now_us);
   }
-  /// What was recorded in the round is the closer's to see. Whether it is to be woken.
+  /// Ends the round: the closer may see its records. Returns whether to wake the closer.
   [[nodiscard]] bool end_round(CommitEpochs& epochs, runtime::WorkerId worker) noexcept {
     if (parked) [[unlikely]] {
-      return false;  // it has no rounds any more
+      return false;  // it has no more rounds
     }
     const std::uint64_t epoch = epochs.current();  // once, before sealing: see CommitEpochs::end_round()
     buffer.end_round(epoch);
     const bool passed = epochs.end_round(worker, epoch, buffer.last_label() == epoch);
     return buffer.take_news() || passed;
   }
-  /// Between rounds: nothing is recorded until the next begin_round(). Whether the closer is to be woken.
+  /// Records nothing until the next begin_round(). Returns whether to wake the closer.
   [[nodiscard]] bool park(CommitEpochs& epochs, runtime::WorkerId worker) noexcept {
     if (std::exchange(parked, true)) {
       return false;

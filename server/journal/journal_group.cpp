@@ -83,7 +83,7 @@ void JournalGroup::seal_value(const ApartValue& value, runtime::WorkerId worker)
   }
   value_.clear();
   value.of->pieces(value.owner, value_);
-  // Cut where a block is full; a piece may have to be cut as well.
+  // Cuts the value where a block is full, also within a piece.
   std::uint64_t left = value.bytes;
   std::size_t first = 0;
   while (left > 0) {

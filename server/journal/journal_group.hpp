@@ -1,7 +1,7 @@
 // The group of one epoch, from the blocks of all workers to the pieces of one write.
 //
-// It can be sealed again for another place: a group that the disk had no room for is written somewhere else.
-// Thread-safety: one thread, the writer's.
+// It can be sealed again for another place, if the disk had no room for it at the first. Thread-safety: one
+// thread, the writer's.
 #pragma once
 
 #include <sys/uio.h>
@@ -19,20 +19,20 @@ namespace mxkv::server {
 
 class JournalGroup {
  public:
-  /// Empty, for `epoch`.
+  /// Empties the group, for `epoch`.
   void begin(std::uint64_t epoch) noexcept;
-  /// Appends a block of this epoch, which stays where it is until the group is begun again.
+  /// Appends a block of this epoch. The block stays in place until the next begin().
   void add(JournalBlock& block, runtime::WorkerId worker);
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
-  /// On disk, padding included.
+  /// Bytes on disk, with padding.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return round_up_to_page(raw_bytes_); }
 
-  /// Makes the group ready for `offset` of a file whose blocks have `seed`, behind a group with this chain. Of
-  /// `commit` the caller sets durable, ceiling and unix_us. Returns the new chain.
+  /// Prepares the group for `offset` of a file whose blocks have `seed`, behind a group with this chain. The
+  /// caller sets durable, ceiling and unix_us of `commit`. Returns the new chain.
   std::uint64_t seal(std::uint64_t offset, std::uint64_t seed, std::uint64_t chain, CommitMark commit);
-  /// What is to be written, in order. Valid until the next call of another member.
+  /// The pieces to write, in order. Valid until the next call of another member.
   [[nodiscard]] std::span<const iovec> pieces() const noexcept { return pieces_; }
 
  private:
@@ -50,10 +50,10 @@ class JournalGroup {
   std::uint64_t epoch_ = 0;
   std::uint64_t raw_bytes_ = 0;  ///< without padding
   std::uint64_t records_ = 0;
-  std::size_t parts_ = 0;  ///< blocks of values
+  std::size_t parts_ = 0;  ///< blocks of values apart
   std::vector<Added> added_;
   std::vector<iovec> pieces_;
-  std::vector<char> headers_;  ///< of the blocks of values
+  std::vector<char> headers_;  ///< of the blocks of values apart
   std::vector<std::string_view> value_;
   char commit_[kCommitBlockBytes];
 

@@ -38,8 +38,8 @@ class Judge {
   }
 
  private:
-  /// Ends the journal before the epoch that is missing, if that is wished and leaves what a start needs; else refuses it.
-  /// What it advises is what would help.
+  /// Ends the journal before the missing epoch, if the options allow it and a start needs no later one. Else
+  /// refuses the journal. The message advises only a remedy that helps.
   void end_damaged(std::string why) {
     MXKV_ASSERT(!why.empty() && verdict_.damage.empty(), "the first damage is the one to tell");
     if (verdict_.last_epoch < expectations_.needs_epoch) {
@@ -52,7 +52,7 @@ class Judge {
         std::string{what_to_do(expectations_.recover_prefix ? remedy::prefix_taken : remedy::prefix)};
   }
 
-  /// Files that are of another format or place are no matter of damage.
+  /// A file of another format or directory, or a renamed one, is refused, but not as damage.
   bool may_be_read() {
     for (const SegmentScan& scan : scans_) {
       const bool renamed =
@@ -70,7 +70,7 @@ class Judge {
     return scan.number >= expectations_.first_segment;
   }
 
-  /// Segments whose groups may count.
+  /// Finds the segments whose groups may count.
   void find_live() {
     limits_.assign(scans_.size(), ~std::uint64_t{0});
     std::uint64_t limit = ~std::uint64_t{0};
@@ -85,7 +85,7 @@ class Judge {
     std::reverse(live_.begin(), live_.end());
   }
 
-  /// The segment that the first epoch needed is in.
+  /// Finds the segment with the first epoch that is needed.
   bool find_begin() {
     const auto behind = std::find_if(live_.begin(), live_.end(), [this](std::size_t i) {
       return scans_[i].header.first_epoch > expectations_.from_epoch;
@@ -125,7 +125,7 @@ class Judge {
     }
   }
 
-  /// Whether a segment goes on from the last group.
+  /// Whether a segment continues from the last group.
   bool joins(std::size_t i) {
     const SegmentScan& scan = scans_[live_[i]];
     if (scan.header.after_gap) {
@@ -165,7 +165,7 @@ class Judge {
     verdict_.parts.push_back(part);
   }
 
-  /// The journal ends before a segment that comes after a gap, unless more than the gap is missing.
+  /// Ends the journal before a segment that comes after a gap, unless more than the gap is missing.
   void judge_gap(std::size_t i) {
     const LaterEpoch proof = proof_from(i);
     if (proof.durable >= next_) {
@@ -178,7 +178,7 @@ class Judge {
         std::to_string(next_ - 1);
   }
 
-  /// The groups of the segment before end where this one's epochs have not begun.
+  /// The groups of the segment before end, but this segment's epochs begin later.
   void judge_missing(std::size_t i) {
     const SegmentScan& before = scans_[live_[i - 1]];
     const SegmentScan& next = scans_[live_[i]];
@@ -191,7 +191,7 @@ class Judge {
     }
   }
 
-  /// A file without a header, of those from one on and before another.
+  /// The first needed segment without a header in [from, to).
   [[nodiscard]] const SegmentScan* without_header(std::size_t from, std::size_t to) const {
     for (std::size_t i = from; i < to; ++i) {
       if (is_needed(scans_[i]) && scans_[i].header_is == state::no_header) {
@@ -201,7 +201,7 @@ class Judge {
     return nullptr;
   }
 
-  /// The latest epoch that says that the next one was on disk.
+  /// The latest epoch that proves that the next one was on disk.
   [[nodiscard]] LaterEpoch proof_from(std::size_t i) const {
     const SegmentScan& before = scans_[live_[i - 1]];
     LaterEpoch proof{before.later_epoch, before.later_durable, {}};
@@ -211,8 +211,8 @@ class Judge {
     bool after_gap = false;
     for (std::size_t j = i; j < live_.size(); ++j) {
       const SegmentScan& later = scans_[live_[j]];
-      // A segment is begun when those before are on disk, but for one after a gap. What follows that one has
-      // the gap before it, too: there only commit blocks know.
+      // A segment is begun when those before it are on disk, unless it comes after a gap. Later segments have
+      // the gap before them, too: from then on only commit blocks prove anything.
       after_gap = after_gap || later.header.after_gap;
       const std::uint64_t known = after_gap ? 0 : later.header.first_epoch - 1;
       consider({later.header.first_epoch, known, later.path});
@@ -224,7 +224,7 @@ class Judge {
     return proof;
   }
 
-  /// Of the last segment: what stands behind its groups.
+  /// Judges the bytes behind the groups of the last segment.
   void judge_end(const SegmentScan& scan) {
     if (scan.later_epoch != 0 && scan.later_durable >= next_) {
       end_damaged(damaged_text(scan, next_, {scan.later_epoch, scan.later_durable, {}}));
@@ -233,7 +233,7 @@ class Judge {
     }
   }
 
-  /// Segments without a header hold nothing, unless a commit block of theirs says otherwise.
+  /// A segment without a header holds no data, unless one of its commit blocks proves otherwise.
   void judge_headless() {
     for (const SegmentScan& scan : scans_) {
       if (scan.header_is != state::good && is_needed(scan) && scan.later_epoch != 0 &&
@@ -244,7 +244,7 @@ class Judge {
     }
   }
 
-  /// Whether the journal goes as far as it is known to have gone.
+  /// Whether the journal reaches its known end.
   void judge_reach() {
     const JournalEnd& end = expectations_.end;
     if (end.segment == 0 || !verdict_.usable() || !verdict_.left_out.empty()) {
@@ -277,7 +277,7 @@ class Judge {
   JournalVerdict verdict_;
   std::vector<std::uint64_t> limits_;  ///< of each scan: its groups count below this epoch
   std::vector<std::size_t> live_;      ///< indexes of scans, in order
-  std::uint64_t next_ = 0;             ///< the epoch that has to be next
+  std::uint64_t next_ = 0;             ///< the epoch that has to come next
 };
 
 }  // namespace

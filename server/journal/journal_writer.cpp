@@ -16,7 +16,7 @@ constexpr std::uint64_t kSlowNs = kSecondNs;
 constexpr std::uint64_t kLazyNs = 10'000'000;          ///< of sync never
 constexpr std::uint64_t kCeilingSlackUs = 10'000'000;  ///< longer than any interval
 
-/// "no space left on device": within a sentence.
+/// "no space left on device", for the middle of a sentence.
 std::string text_of(int error) {
   std::string text = std::generic_category().message(error);
   text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
@@ -68,7 +68,7 @@ bool JournalWriter::step() {
       return now_ns >= retry_ns_ && write(now_ns);
     case turn::closing:
       if (!epochs_.await_passed(closed_)) {
-        return false;  // the worker that is the last to pass raises the signal
+        return false;  // the last worker to pass raises the signal
       }
       collect();
       return write(now_ns);
@@ -87,7 +87,7 @@ bool JournalWriter::step() {
 
 std::uint64_t JournalWriter::sleep_ns() const {
   const std::uint64_t now_ns = clock_.monotonic_ns();
-  std::uint64_t until = kNoLimit;  // while it waits for workers: the last one to pass raises the signal
+  std::uint64_t until = kNoLimit;  // while it waits for workers, the last one to pass raises the signal
   if (turn_ == turn::writing || (turn_ == turn::open && ahead_failed_)) {
     until = retry_ns_;
   }
@@ -104,13 +104,13 @@ void JournalWriter::take_requests() {
     wanted = std::exchange(wanted_mode_, std::nullopt);
   }
   if (wanted) {
-    // Not before a group is on disk whose ceiling is right for either mode, and with it all that was written.
+    // In force with the next group on disk: its ceiling fits both modes, and all earlier records are on disk.
     next_mode_ = wanted;
     forced_ = true;
   }
   if (unmade_ && rebased_.load(std::memory_order_relaxed) >= gap_end_.load(std::memory_order_relaxed)) {
     unmade_ = false;
-    forced_ = true;  // with the next group all is durable
+    forced_ = true;  // with the next group all records are durable
     judge();
   }
 }
@@ -137,7 +137,7 @@ bool JournalWriter::due(std::uint64_t now_ns) {
   if (!recorded) {
     first_ns_ = 0;
     if (!unmade_) {
-      oldest_ns_.store(0, std::memory_order_relaxed);  // news came late, of records that are durable by now
+      oldest_ns_.store(0, std::memory_order_relaxed);  // this is late news of records that are durable by now
     }
   } else if (first_ns_ == 0) {
     first_ns_ = now_ns;
@@ -216,7 +216,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
   mark.durable = proven_;
   mark.ceiling = hooks_.greatest_order();
   if (!is_exact(mode_) || !is_exact(next_mode_.value_or(mode_))) {
-    mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that never get to the disk
+    mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that may never reach the disk
   }
   mark.unix_us = unix_us;
   mark.wall_ahead_s = static_cast<std::int32_t>(clock_.wall_ahead_s());
@@ -251,14 +251,14 @@ void JournalWriter::written(bool flushed_too) {
     proven_ = synced_.load(std::memory_order_relaxed);
     epochs_.publish_durable(closed_, horizon_us_);
     const bool more = epochs_.last_recorded() > closed_;
-    first_ns_ = more ? close_ns_ : 0;  // not older than that
+    first_ns_ = more ? close_ns_ : 0;  // no remaining record is older
     oldest_ns_.store(first_ns_, std::memory_order_relaxed);
   }
   passed_.store(closed_, std::memory_order_release);
   turn_ = turn::open;
   if (changes_mode) {
     const std::lock_guard lock(mutex_);
-    shown_mode_ = mode_;  // who sees it may rely on it: replies wait as it says
+    shown_mode_ = mode_;  // callers may rely on it: replies wait as the mode says
   }
   judge();
   hooks_.on_change();

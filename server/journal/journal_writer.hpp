@@ -1,17 +1,19 @@
-// Brings groups to the disk: closes an epoch, waits until all workers passed it, writes and flushes its group,
-// publishes it as durable, hands the blocks back. One step() after the other, on a thread or in a test.
+// Brings groups to the disk: closes an epoch, waits until all workers have passed it, writes and flushes its
+// group, publishes it as durable, and hands the blocks back. A thread or a test calls one step() after the
+// other.
 //
-// When an epoch is closed: in sync commit when anything waits; so as many records as came during one flush go
-// with the next one, and nobody waits for a timer. In sync interval when the oldest record is half an interval
-// old; never: 10 ms. Always when somebody needs it, or when buffers fill up.
+// When it closes an epoch: in sync commit if any record waits. So the records that come during one flush go
+// with the next, and no reply waits for a timer. In sync interval when the oldest record is half an interval
+// old; in sync never after 10 ms. In any mode when need() asks for it, or when buffers fill up.
 //
-// What goes wrong:
-//  - No space: the state is `refusing`. What was recorded stays in memory, and the same group is written to the
-//    same place again each second. Nothing is lost.
-//  - A write or flush fails: the state is `broken`. What was written since the last flush may be on disk or
-//    not, and another flush would not tell. The group is given up, its epoch never becomes durable, and the
-//    generation of failures moves on: what waits for it is never answered. Writing goes on in a segment that
-//    says so, but nothing is durable before a checkpoint, begun behind the gap, holds what was lost.
+// Failures:
+// - No space: the state is `refusing`. The records stay in memory, and the same group is written to the same
+//   place again each second. Nothing is lost.
+// - A write or flush fails: the state is `broken`. Data written since the last flush may be on disk or not,
+//   and another flush would not tell. The group is given up, its epoch never becomes durable, and the
+//   generation of failures moves on: replies that wait for it are never sent. Writing continues in a segment
+//   marked as after a gap. But nothing is durable before a checkpoint, begun behind the gap, holds the lost
+//   data.
 #pragma once
 
 #include <atomic>
@@ -33,37 +35,38 @@
 
 namespace mxkv::server {
 
-/// What replies and reads may rely on.
+/// The guarantees for replies and reads.
 struct JournalMode {
   config::sync_mode sync = config::sync_mode::commit;
   std::uint64_t interval_ns = 1'000'000'000;  ///< of sync interval
-  bool readers_wait = true;                   ///< with sync commit: nobody reads what is not durable
+  bool readers_wait = true;                   ///< with sync commit: reads wait until their data is durable
 
   friend bool operator==(const JournalMode&, const JournalMode&) = default;
 };
 
 struct WriterOptions {
   JournalMode mode;
-  std::uint64_t early_bytes = std::uint64_t{8} << 20U;  ///< so much in buffers is written in any mode
-  std::uint64_t most_bytes = 0;                         ///< of all segments: above it refusing; 0: no limit
+  std::uint64_t early_bytes = std::uint64_t{8} << 20U;  ///< so many bytes in buffers are written in any mode
+  std::uint64_t most_bytes = 0;                         ///< of all segments: above it writes are refused; 0:
+                                                        ///< no limit
 };
 
-/// All are called on the writer's thread.
+/// Called on the writer's thread.
 struct WriterHooks {
-  std::function<std::uint64_t()> greatest_order;  ///< no order above it was given out
-  std::function<void()> on_change = [] {};        ///< durable(), state() or failures() changed
+  std::function<std::uint64_t()> greatest_order;  ///< no greater order was minted
+  std::function<void()> on_change = [] {};        ///< durable(), state() or failures() has changed
   std::function<void(std::string_view)> warn = [](std::string_view) {};  ///< one line, at most one a second
 };
 
 enum class journal_state : std::uint8_t { running, refusing, broken };
 
-/// Since the start. Relaxed: each is a number of its own.
+/// Counts since the start. Relaxed: each stands for itself.
 struct WriterCounts {
   std::atomic<std::uint64_t> groups{0};
   std::atomic<std::uint64_t> records{0};
   std::atomic<std::uint64_t> bytes{0};     ///< of groups, on disk
   std::atomic<std::uint64_t> slow{0};      ///< flushes of more than a second
-  std::atomic<std::uint64_t> no_space{0};  ///< tries that found no space
+  std::atomic<std::uint64_t> no_space{0};  ///< attempts without space
   std::atomic<std::uint64_t> given_up{0};  ///< groups
 };
 
@@ -78,36 +81,37 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  /// Does one thing if there is one to do. False: nothing before sleep_ns() have passed or a signal came.
+  /// Makes one step if there is one to make. False: there is none before sleep_ns() have passed or a signal
+  /// came.
   bool step();
   [[nodiscard]] std::uint64_t sleep_ns() const;
-  /// The next step() does not wait until a failed try is a second old.
+  /// Lets the next step() retry at once, instead of a second after the failure.
   void retry_now() noexcept { retry_ns_ = 0; }
 
-  // What follows needs a signal to the writer behind it.
+  // After these the caller has to signal the writer.
 
-  /// A worker has handed over a record of an epoch that was new to it: the oldest is not younger than now. So what is
-  /// behind is seen, too, where the writer's thread waits for the system elsewhere.
+  /// A worker has handed over a record of an epoch that was new to it, so the oldest record is at least as
+  /// old as this call. So the backlog's age is seen even while the writer's thread waits for the system.
   void note_news() noexcept {
     if (oldest_ns_.load(std::memory_order_relaxed) == 0) {
       oldest_ns_.store(clock_.monotonic_ns(), std::memory_order_relaxed);
     }
   }
-  /// Records up to `epoch`, not above the current one, are written now, whatever the mode; with `on_disk`
+  /// Records up to `epoch`, which is at most the current one, are written now, in any mode; with `on_disk`
   /// flushed as well.
   void need(std::uint64_t epoch, bool on_disk) noexcept;
-  /// Counts from the next group on, which says in which mode it leaves the journal: see mode().
+  /// In force from the next group on disk, see mode().
   void set_mode(const JournalMode& mode);
   void truncate(std::uint64_t before_epoch) noexcept;
   void rebased(std::uint64_t checkpoint_epoch) noexcept;
-  /// Whether that is another number: else it needs no signal.
+  /// Sets the limit. Returns whether it has changed; only then a signal is needed.
   [[nodiscard]] bool set_most_bytes(std::uint64_t bytes) noexcept {
     return most_bytes_.exchange(bytes, std::memory_order_relaxed) != bytes;
   }
 
-  /// The mode that counts.
+  /// The mode in force.
   [[nodiscard]] JournalMode mode() const;
-  /// Whether a reply is held until what it tells is durable; `now_ns` of the monotonic clock.
+  /// Whether replies are held until their data is durable; `now_ns` of the monotonic clock.
   [[nodiscard]] bool replies_wait(std::uint64_t now_ns) const noexcept {
     const std::uint64_t allowed = allowed_ns_.load(std::memory_order_relaxed);
     if (allowed == 0 || allowed == kNoLimit) [[likely]] {
@@ -116,22 +120,22 @@ class JournalWriter {
     const std::uint64_t oldest = oldest_ns_.load(std::memory_order_relaxed);
     return oldest != 0 && now_ns > oldest && now_ns - oldest > allowed;
   }
-  /// Greatest epoch that is flushed; durable() of the epochs is above it in sync never, below it when broken.
+  /// Greatest flushed epoch. durable() of the epochs is above it in sync never, and below it when broken.
   [[nodiscard]] std::uint64_t synced() const noexcept { return synced_.load(std::memory_order_acquire); }
-  /// Greatest epoch whose group is written or given up: all its records are in the store.
+  /// Greatest epoch whose group is written or given up. All its changes are in the store.
   [[nodiscard]] std::uint64_t passed() const noexcept { return passed_.load(std::memory_order_acquire); }
   [[nodiscard]] journal_state state() const noexcept { return state_.load(std::memory_order_acquire); }
-  /// How often it broke. A reply held since an earlier number is never sent.
+  /// Number of failures so far. A reply held since an earlier number is never sent.
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_acquire); }
-  /// Least epoch that a checkpoint has to begin at for rebased(), while broken.
+  /// While broken: the least epoch at which a checkpoint for rebased() has to begin.
   [[nodiscard]] std::uint64_t gap_end() const noexcept { return gap_end_.load(std::memory_order_acquire); }
-  /// A group found no room; it is tried again each second.
+  /// A group found no space; the writer tries again each second.
   [[nodiscard]] bool out_of_space() const noexcept { return short_of_space_.load(std::memory_order_relaxed); }
   /// Why writes are refused; empty: they are not.
   [[nodiscard]] std::string refusal() const;
-  /// The last thing that went wrong; empty: nothing did.
+  /// The last error; empty: there was none.
   [[nodiscard]] std::string last_error() const;
-  /// How old the oldest record is that is not durable.
+  /// Age of the oldest record that is not durable.
   [[nodiscard]] std::uint64_t behind_ns(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] const WriterCounts& counts() const noexcept { return counts_; }
   [[nodiscard]] const FlushTimes& flush_times() const noexcept { return flush_times_; }
@@ -176,18 +180,18 @@ class JournalWriter {
   // The writer's own.
   enum class turn : std::uint8_t { open, closing, writing };
   turn turn_ = turn::open;
-  std::uint64_t closed_;          ///< last epoch that was closed
-  std::uint64_t horizon_us_ = 0;  ///< of closed_, once passed
-  std::uint64_t close_ns_ = 0;    ///< when closed_ was
-  std::uint64_t first_ns_ = 0;    ///< when a record was first seen behind closed_; 0: there is none
-  std::uint64_t retry_ns_ = 0;    ///< not before then
+  std::uint64_t closed_;          ///< the last closed epoch
+  std::uint64_t horizon_us_ = 0;  ///< of closed_, once all have passed it
+  std::uint64_t close_ns_ = 0;    ///< when closed_ was closed
+  std::uint64_t first_ns_ = 0;    ///< when a record behind closed_ was first seen; 0: there is none
+  std::uint64_t retry_ns_ = 0;    ///< no retry before this
   std::uint64_t warned_ns_ = 0;   ///< 0: never
-  std::uint64_t written_;         ///< last epoch that is in the file
-  std::uint64_t proven_;  ///< flushed, with all before it: what commit blocks may say; stays while broken
-  bool forced_ = false;   ///< a group is wanted, also an empty one
+  std::uint64_t written_;         ///< the last epoch in the file
+  std::uint64_t proven_;  ///< flushed, with all before it: commit blocks record it; stays while broken
+  bool forced_ = false;   ///< a group is wanted, even an empty one
   bool ahead_failed_ = false;
-  bool full_ = false;    ///< as judged last
-  bool unmade_ = false;  ///< broken, and no checkpoint came yet
+  bool full_ = false;    ///< the last verdict of judge()
+  bool unmade_ = false;  ///< broken, and no checkpoint has come yet
   std::optional<JournalMode> next_mode_;
   JournalMode mode_;
 
@@ -197,11 +201,11 @@ class JournalWriter {
   std::atomic<std::uint64_t> truncate_{0};
   std::atomic<std::uint64_t> rebased_{0};
   std::atomic<std::uint64_t> most_bytes_;
-  std::uint64_t truncated_ = 0;  ///< the writer's: what of truncate_ was done
+  std::uint64_t truncated_ = 0;  ///< the writer's: how much of truncate_ is done
 
-  // Shown.
+  // Shown to other threads.
   std::atomic<std::uint64_t> allowed_ns_{
-      0};  // of age before replies wait; relaxed: a switch counts from some round on
+      0};  // of age before replies wait; relaxed: a new value may take effect a round later
   std::atomic<std::uint64_t> oldest_ns_{0};                   // relaxed: an age; 0: all is durable
   std::atomic<std::uint64_t> synced_;                         // release, pairs with synced()
   std::atomic<std::uint64_t> passed_;                         // release, pairs with passed()
@@ -211,7 +215,7 @@ class JournalWriter {
   std::atomic<journal_state> state_{journal_state::running};  // release, pairs with state()
   WriterCounts counts_;
   FlushTimes flush_times_;
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the rest
   std::optional<JournalMode> wanted_mode_;
   JournalMode shown_mode_;
   std::string refusal_;

@@ -21,7 +21,7 @@ int errno_of(int result) noexcept {
   return result == 0 ? 0 : errno;
 }
 
-/// Why a directory cannot be used, in words that say what to do.
+/// Why a directory cannot be used, with advice.
 std::string directory_complaint(const std::string& path, int error) {
   if (error == EACCES || error == EROFS || error == EPERM) {
     struct stat facts{};
@@ -41,7 +41,7 @@ runtime::Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std:
     if (errno == ENOENT) {
       return runtime::Error{path + ": is not there, nor is the directory that it would be in"};
     }
-    // The parent is not writable, or read-only: it may be there all the same.
+    // The parent is not writable, or read-only, but the directory may exist.
     if (const int error = errno; ::access(path.c_str(), F_OK) != 0) {
       return runtime::Error{
           path + ": is not there and cannot be created: " + std::generic_category().message(error)};
@@ -156,7 +156,7 @@ int PosixDisk::sync_directory(const std::string& path) {
   }
   const int error = errno_of(::fsync(opened));
   ::close(opened);
-  // Some file systems of networks know no sync of directories: there is nothing to wait for.
+  // Some network file systems cannot sync directories; they return EINVAL.
   return error == EINVAL ? 0 : error;
 }
 

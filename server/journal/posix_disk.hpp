@@ -1,7 +1,8 @@
 // The file system below one directory.
 //
-// Files are read by mapping them, so that reading a journal costs no copy; nothing else writes to the files
-// meanwhile, which the lock is for. Names are looked up below a descriptor of the directory: it may be moved.
+// Files are read by mapping them, so that reading a journal costs no copy. The lock keeps other processes
+// from writing to the files meanwhile. Names are looked up below a descriptor of the directory, which may be
+// moved.
 #pragma once
 
 #include <memory>
@@ -16,10 +17,10 @@ namespace mxkv::server {
 /// Thread-safety: as Disk.
 class PosixDisk final : public Disk {
  public:
-  /// Opens a directory, and creates it (mode 0700) if its parent is there. The error names path and reason:
-  /// nothing there, no directory, not writable, or another user's.
+  /// Opens a directory, and creates it (mode 0700) if its parent exists. The error has path and reason:
+  /// missing, no directory, not writable, or another user's.
   [[nodiscard]] static runtime::Result<std::unique_ptr<PosixDisk>> open_directory(const std::string& path);
-  /// The same for a directory that is only read: it has to be there.
+  /// The same for a directory that is only read; it has to exist.
   [[nodiscard]] static runtime::Result<std::unique_ptr<PosixDisk>> open_to_read(const std::string& path);
 
   ~PosixDisk() override;

@@ -1,4 +1,4 @@
-// One file of PosixDisk, and the mapping that it is read by.
+// One file of PosixDisk, and the mapping by which it is read.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class PosixFile final : public DiskFile {
   PosixFile(const PosixFile&) = delete;
   PosixFile& operator=(const PosixFile&) = delete;
 
-  /// Until the file is closed. EWOULDBLOCK: another process holds it.
+  /// Takes a lock until the file is closed. EWOULDBLOCK: another process holds it.
   [[nodiscard]] int lock() noexcept;
 
   [[nodiscard]] Written write_at(std::span<const iovec> pieces, std::uint64_t offset) noexcept override;
@@ -31,11 +31,12 @@ class PosixFile final : public DiskFile {
   int file_;
 };
 
-/// How much of a file is read: all of it, but for what lies behind the first 256 MiB of a hole at its end. That holds
-/// zeros only, and may be terabytes long in a file that was copied or cut wrongly: too long to be kept or looked through.
+/// How many bytes of a file to read: all, except a hole at its end behind that hole's first 256 MiB. Such a
+/// hole is only zeros. It may be terabytes long in a file that was copied or cut wrongly: too long to keep or
+/// to search.
 [[nodiscard]] std::uint64_t bytes_before_hole(int file, std::uint64_t size) noexcept;
 
-/// Maps a file below the directory that `directory` is a descriptor of. 0 or an errno value.
+/// Maps a file below the directory of the descriptor `directory`. Returns 0 or an errno value.
 [[nodiscard]] int map_file(int directory, const std::string& path, std::unique_ptr<DiskBytes>& bytes);
 
 }  // namespace mxkv::server

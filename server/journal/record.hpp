@@ -1,6 +1,7 @@
-// Records: what happened to the store, one change each. How they are written; record_reader.hpp reads them.
+// Records: the changes of the store, one each. This file defines and writes them; record_reader.hpp reads
+// them.
 //
-// A record begins with 12 bytes: u8 type, u8 bits, u8 a, u8 b, u64 order. What follows depends on the type:
+// A record begins with 12 bytes: u8 type, u8 bits, u8 a, u8 b, u64 order. The rest depends on the type:
 //
 //   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 unique]
 //                key value
@@ -8,19 +9,20 @@
 //   touch        a: key bytes; bits, b: lower and upper bits of an access age; u32 expiry, key
 //   range_gone   a, b: bytes of the bounds; bits say which are open; u64 items, from, to
 //   range_touch  as range_gone, then u32 expiry and u64 moment before the bounds
-//   flush        all items with an order up to this one's are gone
-//   flush_at     u64 point, u64 now: a flush that is to come
+//   flush        removes all items with an order up to its own
+//   flush_at     u64 point, u64 now: a flush in the future
 //
-// `order` grows with each change of a key (index/commit_point.hpp); that of an operation on a range is above
-// all that came before. In checkpoints the 11 bits above the order's 53 are the access age of the item.
+// `order` grows with each change of a key (index/commit_point.hpp). An operation on a range has an order
+// above all earlier changes. In checkpoints the 11 bits above the order's 53 are the item's access age.
 //
-// Reads are no changes, so the journal learns of them only at an orderly end: by touches with the order of the item
-// itself and its access age. They touch nothing, as only a touch with a greater order than the item's does.
+// Reads are no changes, so the journal records them only at an orderly end: by touches with the item's own
+// order and its access age. They do not change the expiry, as only a touch with a greater order than the
+// item's does.
 //
-// A value apart follows in blocks of its own: its record is the last of its block.
+// A value apart follows in blocks of its own; its record is the last of its block.
 //
-// Writing is for the inside of latches: sizes are known beforehand, nothing fails, and a put costs about what
-// it takes to copy it. The writers return the end of what they wrote. Thread-safety: any thread.
+// Records are written under latches: sizes are known beforehand, nothing fails, and a put costs about as much
+// as copying it. The writers return the end of the record. Thread-safety: any thread.
 #pragma once
 
 #include <cstddef>
@@ -46,15 +48,15 @@ enum class record_type : std::uint8_t {
 
 enum class gone_reason : std::uint8_t { deleted = 0, evicted = 1 };
 
-/// The key has this item now. `apart_bytes`: the value has so many bytes, which follow in blocks of their
-/// own, and `value` is empty; 0: `value` is all. An expiry is in seconds of the wall clock, 0 is never.
-/// `marks` are the item's (stale 1, won 2, binary 4).
+/// The key has this item now. `apart_bytes`: length of a value in blocks of its own, and `value` is empty; 0:
+/// `value` is the value. The expiry is in seconds of the record's clock, which is the steady time in a data
+/// directory; 0: never. `marks` are the item's (stale 1, won 2, binary 4).
 struct PutRecord {
   std::uint64_t order = 0;
   std::string_view key{};
   std::string_view value{};
   std::uint64_t apart_bytes = 0;
-  std::uint64_t unique = 0;  ///< what a client chose, if has_unique
+  std::uint64_t unique = 0;  ///< chosen by a client, if has_unique
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;
   std::uint16_t access = 0;  ///< age code of 11 bits; checkpoints only
@@ -64,10 +66,10 @@ struct PutRecord {
   friend bool operator==(const PutRecord&, const PutRecord&) = default;
 };
 
-/// A put of nothing but key and value: most are. Written as its PutRecord.
+/// A put of only key and value, as most are. Written as its PutRecord would be.
 struct PlainPut {
   std::uint64_t order = 0;
-  const char* bytes = nullptr;  ///< the key, and directly behind it the value
+  const char* bytes = nullptr;  ///< the key, directly followed by the value
   std::uint32_t key_bytes = 0;
   std::uint32_t value_bytes = 0;
   std::uint32_t marks = 0;
@@ -81,7 +83,7 @@ struct GoneRecord {
   friend bool operator==(const GoneRecord&, const GoneRecord&) = default;
 };
 
-/// The item lives until another second. With the item's own order it tells only the access age.
+/// The item gets another expiry. With the item's own order it only records the access age.
 struct TouchRecord {
   std::uint64_t order = 0;
   std::string_view key{};
@@ -91,7 +93,7 @@ struct TouchRecord {
   friend bool operator==(const TouchRecord&, const TouchRecord&) = default;
 };
 
-/// The keys between two bounds; a bound that is open does not belong to them. Keys have at most 255 bytes.
+/// The keys between two bounds. An open bound is not among them. Keys have at most 255 bytes.
 struct RecordBounds {
   std::string_view from{};
   std::string_view to{};  ///< empty if there is no end
@@ -102,7 +104,7 @@ struct RecordBounds {
   friend bool operator==(const RecordBounds&, const RecordBounds&) = default;
 };
 
-/// All items of the range with an order up to this one's are gone. `items`: how many that were, by count.
+/// Removes all items of the range with an order up to its own. `items`: how many there were.
 struct RangeGoneRecord {
   std::uint64_t order = 0;
   RecordBounds bounds;
@@ -111,7 +113,8 @@ struct RangeGoneRecord {
   friend bool operator==(const RangeGoneRecord&, const RangeGoneRecord&) = default;
 };
 
-/// The same live until another second, those of them that were alive at `moment_us` of the wall clock.
+/// Gives the items of the range that were live at `moment_us` another expiry. Times are by the record's
+/// clock.
 struct RangeTouchRecord {
   std::uint64_t order = 0;
   RecordBounds bounds;
@@ -128,7 +131,7 @@ struct FlushRecord {
   friend bool operator==(const FlushRecord&, const FlushRecord&) = default;
 };
 
-/// A flush that takes effect at `point_us`; it was asked for at `now_us`.
+/// A flush that takes effect at `point_us`; the client sent it at `now_us`.
 struct FlushAtRecord {
   std::uint64_t order = 0;
   std::uint64_t point_us = 0;
@@ -156,12 +159,12 @@ inline constexpr std::uint8_t kNoEnd = 4;
 inline constexpr std::uint8_t kOfRange = kFromOpen | kToOpen | kNoEnd;
 }  // namespace record_bits
 
-/// Room that any record fits in whose value is inside: what a block must have left.
+/// Bytes of the largest record with an inline value: a block must have so much room left.
 constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noexcept {
   return kRecordHeaderBytes + 8 + 4 + 4 + 8 + 2 * kMostKeyBytes + value_bytes;
 }
 
-// What a record takes, not counting a value apart.
+// The bytes of a record, without a value apart.
 
 [[nodiscard]] inline std::size_t encoded_bytes(const PutRecord& put) noexcept {
   return kRecordHeaderBytes + (put.apart_bytes != 0 ? 8U : 4U) + (put.flags != 0 ? 4U : 0U) +

@@ -1,5 +1,5 @@
-// Reads the records of one block's payload, in order. Takes any bytes: what is no record is said, not
-// followed.
+// Reads the records of one block's payload, in order. Takes any bytes: an invalid record is reported, and
+// ends the reading.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace mxkv::server {
 
-/// Never reads outside of the payload; what it returns refers to it. Allocates nothing.
+/// Never reads outside of the payload, to which its results refer. Allocates nothing.
 /// Thread-safety: one thread at a time.
 class RecordReader {
  public:
   explicit RecordReader(std::string_view payload) noexcept : payload_(payload) {}
 
-  /// The next record; nothing: the end, or what stands there is none (see wrong()).
+  /// The next record; nothing: the end, or an invalid record (see wrong()).
   [[nodiscard]] std::optional<Record> next() noexcept;
 
-  /// What is wrong with the record at position(), or null.
+  /// The error in the record at position(), or null.
   [[nodiscard]] const char* wrong() const noexcept { return wrong_; }
   [[nodiscard]] bool at_end() const noexcept { return position_ == payload_.size(); }
-  /// Of the next record, or of the one that is wrong: bytes from the payload's begin.
+  /// The offset in the payload of the next record, or of the invalid one.
   [[nodiscard]] std::size_t position() const noexcept { return position_; }
 
  private:
@@ -37,7 +37,7 @@ class RecordReader {
   [[nodiscard]] std::optional<Record> read_range(const Header& header) noexcept;
 
   std::string_view payload_;
-  std::string_view left_;  ///< of the record that is being read, and all behind it
+  std::string_view left_;  ///< the rest, from within the current record on
   std::size_t position_ = 0;
   const char* wrong_ = nullptr;
   bool short_ = false;  ///< more was taken than there is

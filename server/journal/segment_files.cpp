@@ -18,7 +18,7 @@ int write_copy(Disk& disk, const std::string& copy, std::string_view bytes) {
   error = error != 0 ? error : file->sync();
   if (error != 0) {
     file.reset();
-    static_cast<void>(disk.remove(copy));  // what stays is removed by the next start
+    static_cast<void>(disk.remove(copy));  // a file that stays is removed by the next start
   }
   return error;
 }
@@ -31,7 +31,7 @@ int cut_file(Disk& disk, const std::string& path, std::uint64_t bytes) {
 
 }  // namespace
 
-/// All pieces, however many writes that takes.
+/// Writes all pieces, in as many writes as that takes.
 int write_all(DiskFile& file, std::span<const iovec> pieces, std::uint64_t offset) {
   std::vector<iovec> rest;
   while (!pieces.empty()) {
@@ -40,7 +40,7 @@ int write_all(DiskFile& file, std::span<const iovec> pieces, std::uint64_t offse
       return error;
     }
     if (bytes == 0) {
-      return EIO;  // neither bytes nor an error: it would go on for ever
+      return EIO;  // neither bytes nor an error: the loop would never end
     }
     offset += bytes;
     std::size_t skip = bytes;

@@ -4,8 +4,8 @@
 //    32 u64 segment number (never reused) · 40 u64 first epoch · 48 u32 incarnation, u16 stream, u16 hash
 //    56 u64 created, us · 64 u64 chain of the segment before · 72 u32 flags · 4088 u64 hash of the page
 //
-// checkpoint_header.hpp has the other. Both are hashed with a seed of zero: pages are read before it is known
-// what they belong to. Thread-safety: any thread.
+// checkpoint_header.hpp defines the other. Both are hashed with a seed of zero: a page is read before its
+// file is known. Thread-safety: any thread.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ struct SegmentHeader {
   std::uint64_t number = 0;
   std::uint64_t first_epoch = 0;
   std::uint64_t created_us = 0;
-  std::uint64_t chain_before = 0;  ///< of the last group of the segment before; 0: there was none
+  std::uint64_t chain_before = 0;  ///< chain of the segment before, at its last group; 0: there was none
   std::uint32_t incarnation = 0;
   std::uint16_t stream = 0;
-  /// The segment before ended in a write that failed: its epochs up to first_epoch are nowhere.
+  /// The segment before ended in a failed write: its epochs up to first_epoch are lost.
   bool after_gap = false;
 
   friend bool operator==(const SegmentHeader&, const SegmentHeader&) = default;
@@ -44,19 +44,19 @@ void write_segment_header(char* page, const SegmentHeader& header) noexcept;
 /// Whether a file is a segment of a format that only newer readers understand.
 [[nodiscard]] bool is_newer_segment(std::string_view file) noexcept;
 
-/// What blocks of a segment are hashed with.
+/// The hash seed for the blocks of a segment.
 [[nodiscard]] std::uint64_t segment_seed(const DirectoryId& directory, std::uint64_t number) noexcept;
 
-/// "0000000000000011.mxj", and the number of such a name; 0: it is none.
+/// "0000000000000011.mxj", and the number in such a name; 0: it is another name.
 [[nodiscard]] std::string segment_name(std::uint64_t number);
 [[nodiscard]] std::uint64_t segment_number(std::string_view name) noexcept;
 
-// Of header pages, whatever they are of.
+// For header pages of any file.
 
 /// Stores the hash at the page's end.
 void seal_page(char* page) noexcept;
-/// What is wrong with a page of this magic, by its hash and what its format number says; empty: nothing.
-/// `what`: "journal segment".
+/// The error in a page of this magic, by its hash and its format number; empty: none. `what`: "journal
+/// segment".
 [[nodiscard]] std::string page_complaint(std::string_view file, std::string_view magic,
                                          std::string_view what);
 /// Whether a page is whole, and of a format that only newer readers understand.

@@ -7,7 +7,7 @@
 namespace mxkv::server {
 namespace {
 
-/// What is wrong with a block, and where it is.
+/// An error in a block, and the block's place.
 struct BlockFault {
   std::uint64_t at;
   const char* why;
@@ -35,7 +35,7 @@ class SegmentScanner {
     scan_->torn = was_begun(epoch);
   }
 
-  /// The segment's commit blocks behind the last whole group. They stand at the begin of pages.
+  /// Looks for commit blocks behind the last whole group. They are at the beginning of pages.
   void look_behind() noexcept {
     BlockHeader header;
     CommitMark mark;
@@ -82,7 +82,7 @@ class SegmentScanner {
     return kNoFault;
   }
 
-  /// The blocks behind a commit block; `at` moves on to their end.
+  /// Reads the blocks behind a commit block; moves `at` to their end.
   BlockFault read_blocks(const CommitMark& mark, std::uint64_t epoch, std::uint64_t limit, std::uint64_t& at,
                          std::uint64_t& chain) const {
     const std::string_view group = scan_->bytes.substr(0, limit);
@@ -102,7 +102,7 @@ class SegmentScanner {
     return kNoFault;
   }
 
-  /// Whether what stands at the end was meant to be the group of this epoch, by what its first block says.
+  /// Whether the bytes at the end were meant as the group of this epoch, by their first block.
   [[nodiscard]] bool was_begun(std::uint64_t epoch) const noexcept {
     BlockView block;
     return look_at_block(scan_->bytes, scan_->end, block) == nullptr && block.header.epoch == epoch &&

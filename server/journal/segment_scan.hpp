@@ -1,7 +1,7 @@
-// One segment read from its begin to where whole groups end, and what stands behind that.
+// Reads one segment up to the end of its whole groups, and the commit blocks behind them.
 //
-// Says what is there; what it means is judged over all segments together (journal_verdict.hpp). Nothing is
-// followed that its hash does not vouch for, and nothing is kept but a few words a group.
+// It reports the contents; journal_verdict.hpp judges all segments together. It uses no bytes without a valid
+// hash, and keeps only a few words a group.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace mxkv::server {
 
-/// A group that is whole: of the epoch expected, with all its blocks, and linked to the one before.
+/// A whole group: of the expected epoch, with all its blocks, and linked to the one before.
 struct ScannedGroup {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;  ///< with padding
@@ -33,10 +33,10 @@ struct SegmentScan {
     no_header,  ///< zeros, or the header is damaged
     newer,      ///< of a format that this code does not read
     foreign,    ///< of another directory
-    misnamed,   ///< of another number: left over from what was recycled, or renamed by mistake
+    misnamed,   ///< of another number: a remnant in a recycled file, or renamed by mistake
   };
 
-  std::string path;  ///< as it is to be shown: "journal/0000000000000011.mxj"
+  std::string path;  ///< as in messages: "journal/0000000000000011.mxj"
   std::uint64_t number = 0;
   std::string_view bytes;
   state header_is = state::no_header;
@@ -45,12 +45,12 @@ struct SegmentScan {
 
   std::vector<ScannedGroup> groups;  ///< of consecutive epochs, from the header's first on
   std::uint64_t end = kPageBytes;    ///< of the last whole group
-  std::uint64_t bad_at = 0;          ///< the block that is no good; in the group that would begin at `end`
-  const char* why = nullptr;         ///< what is wrong there
+  std::uint64_t bad_at = 0;          ///< the invalid block, in the group that would begin at `end`
+  const char* why = nullptr;         ///< the error in it
   bool torn = false;                 ///< a group was begun at `end`
 
-  /// Of the commit blocks behind `end` (all of them, if there is no header) the one that knows the greatest
-  /// epoch to be on disk. 0: there is none.
+  /// Of the commit blocks behind `end` (all, if there is no header): the one that knows the greatest epoch on
+  /// disk. 0: there is none.
   std::uint64_t later_epoch = 0;
   std::uint64_t later_durable = 0;
 };

@@ -45,7 +45,7 @@ DiskOutcome SegmentStore::prepare() {
   }
   for (ClosedSegment& segment : closed_) {
     if (segment.number == tail.number) {
-      segment.bytes = tail.end;  // without the room that was allocated ahead
+      segment.bytes = tail.end;  // without the room allocated ahead
     }
   }
   count();
@@ -68,7 +68,7 @@ DiskOutcome SegmentStore::make_room(std::uint64_t bytes, const SegmentBegin& beg
 }
 
 DiskOutcome SegmentStore::leave() {
-  // Whatever the mode: the next segment says that this one is whole.
+  // In any mode: the next segment implies that this one is whole.
   if (const DiskOutcome synced = sync(); !synced.ok()) {
     return synced;
   }
@@ -105,7 +105,7 @@ DiskOutcome SegmentStore::begin_next(std::uint64_t bytes, const SegmentBegin& be
     if (spares_.front().path == path_of(header.number)) {
       ++options_.next_number;  // a crash may bring that name back
     }
-    drop_spare();  // what a failed sync left in it is not known
+    drop_spare();  // after a failed sync its contents are unknown
     count();
     return {error};
   }
@@ -145,7 +145,7 @@ int SegmentStore::make_spare(std::uint64_t bytes) {
   error = error != 0 ? error : spare.file->sync();
   if (error != 0) {
     spare.file.reset();
-    static_cast<void>(disk_.remove(spare.path));  // what stays is removed at the next start
+    static_cast<void>(disk_.remove(spare.path));  // a file that stays is removed at the next start
     return error;
   }
   spares_.push_back(std::move(spare));
@@ -163,7 +163,7 @@ int SegmentStore::name_spare(const SegmentHeader& header) {
   const std::string path = path_of(header.number);
   error = error != 0 ? error : disk_.rename(spare.path, path);
   if (error == 0) {
-    spare.path = path;  // what drop_spare() removes if the name does not get to the disk
+    spare.path = path;  // drop_spare() removes this path, if the name does not reach the disk
     error = disk_.sync_directory(options_.folder);
   }
   return error;

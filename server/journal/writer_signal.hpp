@@ -1,7 +1,7 @@
-// What the writer sleeps on: a flag that any thread raises, and a time.
+// The writer sleeps on this: a flag that any thread raises, and a time.
 //
-// raise() and sleep() meet in one word, so that none is lost: a flag raised before the sleep ends it at once,
-// one raised later wakes it. A writer that is awake is told by one exchange, without a system call.
+// raise() and sleep() meet in one word, so no signal is lost: a flag raised before the sleep ends it at once,
+// a later one wakes it. If the writer is awake, raise() is one exchange, without a system call.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@ class WriterSignal {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-  /// What the caller stored before is seen behind the next end of sleep(). Any thread.
+  /// The next sleep() to end makes the caller's earlier stores visible. Any thread.
   void raise() noexcept {
-    // acq_rel: releases what was stored before; a chain of exchanges keeps earlier releases.
+    // acq_rel: releases the caller's earlier stores; a chain of exchanges keeps earlier releases.
     if (word_.exchange(kRaised, std::memory_order_acq_rel) == kAsleep) {
-      const std::lock_guard lock(mutex_);  // the sleeper waits, or has not looked yet and will
+      const std::lock_guard lock(mutex_);  // the sleeper waits, or has yet to look and will
       wake_.notify_one();
     }
   }
 
-  /// Until the flag is up, or for so long; takes the flag down. One thread.
+  /// Sleeps until the flag is up, or for `most_ns`; takes the flag down. One thread.
   void sleep(std::uint64_t most_ns) {
     std::uint32_t awake = kAwake;
     // Acquire, pairs with raise().

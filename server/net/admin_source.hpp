@@ -1,4 +1,5 @@
-// Where sessions send what does not concern keys: the seam between net/ and those that know the whole server.
+// The seam between net/ and the code that knows the whole server: sessions send commands here that do not
+// concern keys.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +11,13 @@
 
 namespace mxkv::server {
 
-/// Where a reply that is made page by page goes on. A command that walks connections makes one, so that its worker serves
-/// others between two pages.
+/// Where a reply continues that is made page by page. A command that walks connections makes one page at a
+/// time, so that its worker serves other connections between two pages.
 struct AdminCursor {
-  std::uint64_t after = 0;  ///< the page begins behind the connection of this number
-  std::size_t found = 0;    ///< connections that were met by the pages so far
+  std::uint64_t after = 0;  ///< the page begins behind the connection with this number
+  std::size_t found = 0;    ///< connections that the pages have met so far
   bool more = false;        ///< another page follows
-  int asker = -1;           ///< the socket of the client that asks
+  int asker = -1;           ///< the socket of the client that asked
 };
 
 /// Thread-safety: any thread.
@@ -26,12 +27,12 @@ class AdminSource {
   AdminSource(const AdminSource&) = delete;
   AdminSource& operator=(const AdminSource&) = delete;
 
-  /// Carries out stats, client, verbosity, cache_memlimit, shutdown or debugtime, as far as a page goes. Returns the page;
-  /// the reply is that of all calls until the cursor has no more. An empty reply: the connection is closed without one.
+  /// Executes one page of stats, client, verbosity, cache_memlimit, shutdown or debugtime, and returns the
+  /// page. The reply is the pages of all calls until `cursor.more` is false. If the reply is empty, the
+  /// session closes the connection without one.
   [[nodiscard]] virtual std::string run(const protocol::Request& request, AdminCursor& cursor) = 0;
-  /// Carries out config get, config set and refresh_certs, of that client. The reply comes later, by a task on the
-  /// address's worker.
-  /// False: run() answers.
+  /// Executes config get, config set and refresh_certs for `client`. The reply comes later, in a task on the
+  /// worker of `address`. False: run() answers the request.
   [[nodiscard]] virtual bool configure(const protocol::Request& /*request*/, const std::string& /*client*/,
                                        const ReplyAddress& /*address*/) {
     return false;

@@ -1,12 +1,14 @@
-// Which connections may begin what takes much memory and lasts as long as their clients please: large values, handshakes.
+// Decides which connections may begin operations that take much memory and last as long as their clients
+// please: large values and handshakes.
 //
-// Each kind has a room. A connection that finds it full waits. Clients that begin and send nothing more would otherwise
-// keep everyone out, so a holder that stalls loses its place as soon as another connection waits for it: the worker says
-// which ones stall (Connection::stalls).
+// Each kind of operation has a room of its own. A connection that finds the room full waits. Clients that
+// begin and then send nothing would keep all others out, so a holder that stalls loses its place as soon as
+// another connection waits for it. The worker decides which holders stall (Connection::stalls).
 //
-// Small ones go first, by powers of two. Among those of a size the order is that of arrival, until one has waited for
-// kCrowdedNs: then the last goes first. A burst that is longer than the room can serve in that time would make everyone
-// wait; so it keeps clients that come later out no longer than one place takes to become free.
+// Small operations go first, by powers of two of their size. Within a size, the oldest waiter goes first,
+// until one waiter has waited for kCrowdedNs: from then on the newest goes first. If a burst needs more than
+// that time, serving it in order would make everyone wait. This way a client that comes after the burst waits
+// only until one place becomes free.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +29,12 @@ class ConnectionOwner;
 class Admission {
  public:
   static constexpr std::uint64_t kCrowdedNs = 100'000'000;
-  /// A holder stalls that nothing came from for so long: more than a lost packet costs, which TCP sends again after 200 ms.
+  /// A holder stalls if its client sent nothing for so long. A lost packet costs less: TCP sends it again
+  /// after 200 ms.
   static constexpr std::uint64_t kStallsNs = 250'000'000;
-  /// A value stalls, too, that came more slowly on the whole.
+  /// A holder also stalls if its value came more slowly than this, on average.
   static constexpr std::uint64_t kNsOfByte = 15'000;
-  /// How often the worker looks for holders that stall, while connections wait.
+  /// How often the worker looks for stalled holders while connections wait.
   static constexpr std::uint64_t kLookEveryNs = 25'000'000;
 
   struct Waiter {
@@ -40,7 +43,7 @@ class Admission {
     std::uint64_t since_ns;
   };
 
-  /// Whether there is room for so many bytes more. One alone may have more than all.
+  /// Whether the room has so many bytes left. A single holder may take more than the whole room.
   [[nodiscard]] bool admits(std::uint64_t bytes, std::uint64_t room) const noexcept {
     return held_ == 0 || held_ + bytes <= room;
   }
@@ -52,7 +55,7 @@ class Admission {
     return std::ranges::find(holders_, &owner, &std::pair<ConnectionOwner*, std::uint64_t>::first) !=
            holders_.end();
   }
-  /// Gives back what the owner took, if anything.
+  /// Gives back the bytes that the owner took, if any.
   void give(const ConnectionOwner& owner) noexcept {
     const auto at = std::ranges::find(holders_, &owner, &std::pair<ConnectionOwner*, std::uint64_t>::first);
     if (at != holders_.end()) {
@@ -64,21 +67,21 @@ class Admission {
     }
   }
 
-  /// The owner waits; one that does already keeps its place.
+  /// The owner waits. An owner that waits already keeps its place.
   void wait(ConnectionOwner& owner, std::uint64_t bytes, std::uint64_t now_ns) {
     if (std::ranges::find(waiters_, &owner, &Waiter::owner) == waiters_.end()) {
       waiters_.push_back({&owner, bytes, now_ns});
       changed_ = true;
     }
   }
-  /// The owner waits no more, if it did.
+  /// The owner stops waiting, if it waited.
   void forget(const ConnectionOwner& owner) noexcept {
     std::erase_if(waiters_, [&owner](const Waiter& one) { return one.owner == &owner; });
   }
-  /// The one that goes first of those that wait; none: nobody does.
+  /// The waiter that goes first; none: nobody waits.
   [[nodiscard]] std::optional<Waiter> next(std::uint64_t now_ns) const noexcept {
     std::optional<Waiter> first;
-    for (const Waiter& one : waiters_) {  // in the order in which they came
+    for (const Waiter& one : waiters_) {  // in order of arrival
       const std::uint64_t size = std::bit_floor(one.bytes);
       const std::uint64_t least = first ? std::bit_floor(first->bytes) : ~std::uint64_t{0};
       if (size < least || (size == least && now_ns - waiters_.front().since_ns > kCrowdedNs)) {
@@ -88,7 +91,8 @@ class Admission {
     return first;
   }
 
-  /// Whether it is worth a look at those that wait: there is more room, another one waits, or time has passed.
+  /// Whether the worker should look at the waiters: bytes were given back, a new waiter came, or time has
+  /// passed.
   [[nodiscard]] bool due(std::uint64_t now_ns) noexcept {
     if (waiters_.empty() || (!changed_ && now_ns < next_look_ns_)) {
       return false;
@@ -99,7 +103,7 @@ class Admission {
   }
   [[nodiscard]] std::size_t waiting() const noexcept { return waiters_.size(); }
   [[nodiscard]] std::uint64_t held() const noexcept { return held_; }
-  /// Calls f(owner) for each that holds some of the room.
+  /// Calls f(owner) for each holder.
   template <class F>
   void for_each_holder(const F& f) const {
     for (const auto& [owner, bytes] : holders_) {

@@ -10,7 +10,7 @@
 
 namespace mxkv::server {
 
-// A card may interrupt CPUs that this process may not use: of those only the system's files tell.
+// A card may interrupt CPUs that this process may not use. Only the system's files tell the node of those.
 ArrivalNodes::ArrivalNodes(const runtime::RuntimeOptions& options) {
   if (options.os_nodes.size() < 2) {
     return;

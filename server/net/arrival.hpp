@@ -1,7 +1,8 @@
-// On which NUMA node a connection's packets arrive.
+// Finds the NUMA node on which a connection's packets arrive.
 //
-// The system tells the CPU that handled a socket's last packets (SO_INCOMING_CPU): the one that the network card
-// interrupts for them, or where both ends are on this machine the client's. A unix socket has none.
+// The system names the CPU that handled a socket's last packets (SO_INCOMING_CPU). That is the CPU that the
+// network card interrupts for them, or the client's CPU if both ends are on this machine. A unix socket has
+// no such CPU.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +17,17 @@ namespace mxkv::server {
 /// Thread-safety: any thread, once made.
 class ArrivalNodes {
  public:
-  /// Nothing is known on a machine of one node.
+  /// On a machine with one node nothing is recorded.
   explicit ArrivalNodes(const runtime::RuntimeOptions& options);
 
-  /// None: unknown, or of a CPU of no node that the runtime knows.
+  /// None: the CPU is unknown, or belongs to no node that the runtime knows.
   [[nodiscard]] std::optional<runtime::NumaNodeId> of(int socket) const noexcept;
   [[nodiscard]] std::optional<runtime::NumaNodeId> of_cpu(std::uint32_t cpu) const noexcept;
 
  private:
   void note(std::uint32_t cpu, runtime::NumaNodeId node);
 
-  std::vector<std::optional<runtime::NumaNodeId>> by_cpu_;  ///< by the system's number
+  std::vector<std::optional<runtime::NumaNodeId>> by_cpu_;  ///< index: the system's CPU number
 };
 
 }  // namespace mxkv::server

@@ -1,7 +1,7 @@
 // The only place that includes Boost.Asio; for the sources of this folder, never for its public headers.
 //
-// Compiled once (asio.cpp). One io_context a worker, with concrete executors: no other thread touches it. What
-// each request needs does not go through it (socket_events.hpp).
+// It is compiled once (asio.cpp). Each worker has one io_context, with concrete executors: no other thread
+// touches it. The path of a request does not go through Asio (socket_events.hpp).
 #pragma once
 
 #ifndef BOOST_ASIO_SEPARATE_COMPILATION

@@ -8,13 +8,13 @@ namespace mxkv::server {
 
 namespace {
 
-/// Of two workers that are as busy the one with the lower number comes first.
+/// Of two workers that are equally busy, the one with the lower number comes first.
 bool busier(std::span<const WorkerBusy> workers, std::size_t a, std::size_t b) {
   return workers[a].busy != workers[b].busy ? workers[a].busy > workers[b].busy : a < b;
 }
 
-/// The one of `some` that is as far from the idlest as the giver is from the busiest, if it has so much less to
-/// do.
+/// The worker among `some` that is as far from the idlest as the giver is from the busiest, if it has that
+/// much less to do.
 std::optional<std::size_t> opposite(const BalanceRules& rules, std::span<const WorkerBusy> workers,
                                     std::vector<std::size_t> some, std::size_t giver, unsigned gap_percent) {
   std::ranges::sort(some, [workers](std::size_t a, std::size_t b) { return busier(workers, a, b); });
@@ -55,8 +55,8 @@ std::optional<std::size_t> choose_taker(const BalanceRules& rules, std::span<con
                                             : opposite(rules, workers, all, giver, rules.remote_gap_percent);
 }
 
-// In units of work: `busy` thousandths are all of it. What is moved is taken from one side and put on the
-// other, so twice of it should be the gap.
+// In units of work: `busy` thousandths correspond to all of the giver's work. Moved work leaves one side and
+// is added to the other, so twice of it should equal the gap.
 std::vector<std::size_t> choose_connections(const BalanceRules& rules, std::uint32_t busy, std::uint32_t gap,
                                             std::span<const ConnectionWork> connections) {
   MXKV_ASSERT(busy > 0 && gap <= busy, "who gives is busier than who takes");
@@ -78,8 +78,8 @@ std::vector<std::size_t> choose_connections(const BalanceRules& rules, std::uint
   };
   std::vector<std::size_t> chosen;
   std::uint64_t moved = 0;
-  std::optional<std::size_t> over;   // the least of those that are too much beside the chosen
-  std::optional<std::size_t> alone;  // the least of those that are too much by themselves
+  std::optional<std::size_t> over;   // the smallest connection that is too much in addition to the chosen
+  std::optional<std::size_t> alone;  // the smallest connection that is too much alone
   for (const std::size_t i : order) {
     if (chosen.size() == rules.most_moves) {
       break;

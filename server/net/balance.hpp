@@ -1,11 +1,13 @@
-// Which connections go to which worker, given what all did in a window: pure functions, the balancer's head.
+// Decides which connections move to which worker, from the work of one window. Pure functions, called by the
+// balancer.
 //
-// A worker is as busy as the part of the window in which it was not idle, or waited for a CPU. A connection's part of that is its
-// work beside that of the others of its worker. The busiest worker gives to the idlest, the second to the
-// second, and so on, so that workers that decide by themselves do not all choose one. One gives only where the
-// other has clearly less to do; of its connections it gives those whose work comes nearest to half of the
-// difference, and none where that would change little: the one connection that is all of a worker's load
-// stays. Another NUMA node must have much less to do than one's own.
+// A worker's busyness is the part of the window in which it was not idle, or waited for a CPU. A connection's
+// part of that is its work divided by the work of all connections of its worker. The busiest worker gives to
+// the idlest, the second busiest to the second idlest, and so on: workers decide independently, and this way
+// they do not all choose the same taker. A worker gives only if the taker has clearly less to do. It gives
+// connections whose work comes nearest to half of the difference, and none if that would change little. So if
+// one connection is all of a worker's load, it stays. A taker on another NUMA node must have much less to do
+// than one on the giver's node.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +20,13 @@
 
 namespace mxkv::server {
 
-/// Of a window, in thousandths. Its position is the worker's number.
+/// One worker's load in a window, in thousandths. Its position in the span is the worker's number.
 struct WorkerBusy {
   runtime::NumaNodeId node{};
   std::uint32_t busy = 0;
 };
 
-/// What a connection had done in a window, in units of any kind.
+/// The work of one connection in a window, in any unit.
 struct ConnectionWork {
   std::uint64_t work = 0;
   bool movable = true;
@@ -32,27 +34,28 @@ struct ConnectionWork {
 
 /// Thresholds, in thousandths of a window unless they are percents.
 struct BalanceRules {
-  std::uint32_t least_busy = 150;    ///< a worker that is busy for less has time for all it has
-  std::uint32_t least_gap = 100;     ///< between giver and taker
-  unsigned gap_percent = 25;         ///< of the giver's, the same
-  unsigned remote_gap_percent = 50;  ///< the same, to another NUMA node
-  std::uint32_t least_gain = 60;     ///< by which the gap must become less
-  std::size_t most_moves = 256;      ///< of one decision
+  std::uint32_t least_busy = 150;    ///< a worker that is less busy than this gives nothing
+  std::uint32_t least_gap = 100;     ///< the least gap between giver and taker
+  unsigned gap_percent = 25;         ///< the same, in percent of the giver's busyness
+  unsigned remote_gap_percent = 50;  ///< the same, if the taker is on another NUMA node
+  std::uint32_t least_gain = 60;     ///< by how much the gap must shrink at least
+  std::size_t most_moves = 256;      ///< connections moved by one decision, at most
 };
 
 /// Thread-safety of all: any thread.
 
-/// Of a window of `passed_ns`, in thousandths: what was not idle, and what could not run. A worker may have
-/// waited for its CPU while it was not idle, too: that it counts twice makes it no busier than busy.
+/// How busy a worker was in a window of `passed_ns`, in thousandths: the time in which it was not idle, plus
+/// the time in which it waited for a CPU. A worker may wait for its CPU while it is not idle. That time
+/// counts twice, but the result is never more than 1000.
 [[nodiscard]] std::uint32_t busy_thousandths(std::uint64_t passed_ns, std::uint64_t idle_ns,
                                              std::uint64_t delay_ns) noexcept;
 
-/// Who should take some of the giver's connections; none: the giver has no more than its part.
+/// The worker that should take some of the giver's connections; none: the giver is not busier than its share.
 [[nodiscard]] std::optional<std::size_t> choose_taker(const BalanceRules& rules,
                                                       std::span<const WorkerBusy> workers, std::size_t giver);
 
-/// Which connections of a worker that is `busy` should go to one that is `gap` less so: their positions, those
-/// with most work first.
+/// Which connections should move from a worker that is `busy` to one that is `gap` less busy. Returns their
+/// positions; the connections with the most work come first.
 [[nodiscard]] std::vector<std::size_t> choose_connections(const BalanceRules& rules, std::uint32_t busy,
                                                           std::uint32_t gap,
                                                           std::span<const ConnectionWork> connections);

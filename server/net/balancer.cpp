@@ -7,7 +7,7 @@ namespace mxkv::server {
 
 namespace {
 constexpr std::uint64_t kNsPerWindowMs = 1'000'000;
-/// A window that took so many times as long says little of now.
+/// A window that took so many times its length says little about now.
 constexpr std::uint64_t kLongestWindows = 3;
 }  // namespace
 

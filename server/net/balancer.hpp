@@ -1,9 +1,10 @@
-// When a worker gives connections away: it looks at all workers' idle time once a window, while it has work.
+// Decides when a worker gives connections away: while it has work, it compares all workers' idle times once a
+// window.
 //
-// A gap must be there in two windows in a row. In the first the worker notes how far its connections are, in
-// the second it knows what each of them did, and decides. Then it waits until what it changed can be seen. Where
-// nothing that it has would help it looks more and more rarely. A worker that sleeps looks at nothing, and is
-// not woken to be looked at: its idle clock goes on.
+// A gap must exist in two windows in a row. In the first window the worker notes the progress of its
+// connections. In the second it knows the work of each, and decides. Then it waits until the effect of the
+// move is visible. If no move would help, it looks less and less often. A sleeping worker does not look, and
+// need not be woken to be looked at: its idle clock goes on.
 #pragma once
 
 #include <cstddef>
@@ -18,41 +19,41 @@
 
 namespace mxkv::server {
 
-/// A worker that connections may go to. Its position is the worker's number.
+/// A worker that may take connections. Its position is the worker's number.
 struct BalancePeer {
   runtime::NumaNodeId node{};
   const runtime::IdleClock* idle = nullptr;
-  const RunDelay* delay = nullptr;  ///< null: none
+  const RunDelay* delay = nullptr;  ///< null: no run delay is known
 };
 
 /// Thread-safety: owner worker only.
 class Balancer {
  public:
-  /// Windows that a connection which has moved stays where it is.
+  /// How many windows a connection stays on its worker after it has moved.
   static constexpr std::uint64_t kRestWindows = 8;
-  /// Windows until what was moved can be seen.
+  /// Windows until the effect of a move is visible.
   static constexpr std::uint32_t kSettleWindows = 2;
-  /// Most windows without a look, where nothing would help.
+  /// Most windows between two looks when no move would help.
   static constexpr std::uint32_t kMostPatience = 8;
 
-  /// What is to be done at the end of a window.
+  /// What the worker should do at the end of a window.
   struct Advice {
     enum class what : std::uint8_t { nothing, note, give };
     what action = what::nothing;
-    std::size_t taker = 0;   ///< a worker's number; of give, as the next two
+    std::size_t taker = 0;   ///< a worker's number; this and the next two are set for give only
     std::uint32_t busy = 0;  ///< thousandths
     std::uint32_t gap = 0;
   };
 
-  /// `own`: the worker's place among its peers. Their clocks outlive this.
+  /// `own`: this worker's position among the peers. The peers' clocks outlive this.
   Balancer(std::vector<BalancePeer> peers, std::size_t own, const config::BalanceOptions& options);
 
-  /// Off, or on, from now.
+  /// Turns balancing off or on from now.
   void set_mode(config::balance_mode mode) noexcept;
   [[nodiscard]] bool due(std::uint64_t now_ns) const noexcept { return now_ns >= next_ns_; }
-  /// A window is over.
+  /// Called at the end of a window.
   [[nodiscard]] Advice look(std::uint64_t now_ns);
-  /// What came of the advice to give: so many connections will go.
+  /// The worker reports how many connections it is going to give after the advice `give`.
   void gave(std::size_t connections) noexcept;
 
   [[nodiscard]] const BalanceRules& rules() const noexcept { return rules_; }
@@ -67,16 +68,16 @@ class Balancer {
   BalanceRules rules_;
   std::uint64_t window_ns_;
   std::uint64_t last_ns_ = 0;
-  std::uint64_t next_ns_;  ///< never, where it is off or there is one worker
-  /// Sums of a worker's, at the last look.
+  std::uint64_t next_ns_;  ///< never, if balancing is off or there is only one worker
+  /// One worker's totals at the last look.
   struct Sums {
     std::uint64_t idle_ns = 0;
     std::uint64_t delay_ns = 0;
   };
-  std::vector<Sums> sums_;        ///< of all workers
-  std::vector<WorkerBusy> busy_;  ///< in the last window
+  std::vector<Sums> sums_;        ///< by worker
+  std::vector<WorkerBusy> busy_;  ///< by worker, in the last window
   bool suspects_ = false;         ///< there was a gap in the last window
-  std::uint32_t passes_ = 0;      ///< windows that are not judged
+  std::uint32_t passes_ = 0;      ///< windows that it does not judge
   std::uint32_t patience_ = kSettleWindows;
 };
 

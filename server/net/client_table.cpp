@@ -63,7 +63,7 @@ Client& ClientTable::of(int socket, std::uint64_t now_ns, const config::LimitOpt
   return at != by_socket_.end() ? *at->second : *add(socket, now_ns, limits, true);
 }
 
-// Forgets addresses without connections that have all of their share again.
+// Forgets addresses that have no connections and whose rate buckets are full.
 void ClientTable::sweep(std::uint64_t now_ns) {
   std::erase_if(by_address_, [now_ns](const auto& each) {
     const Usage& usage = *each.second;
@@ -73,7 +73,7 @@ void ClientTable::sweep(std::uint64_t now_ns) {
   sweep_at_ = std::max(kLeastSweep, 2 * by_address_.size());
 }
 
-// Under the lock. `any`: also over the limit.
+// Under the lock. `any`: adds the connection even over the limit.
 Client* ClientTable::add(int socket, std::uint64_t now_ns, const config::LimitOptions& limits, bool any) {
   ConnectionFacts facts = facts_of_socket(socket);
   auto client = std::make_unique<Client>();
@@ -117,8 +117,8 @@ void ClientTable::close(int socket) noexcept {
   by_socket_.erase(at);
 }
 
-// Addresses without connections keep their rates until then: else one that connects anew would have a second's worth
-// each time.
+// Addresses without connections keep their buckets until sweep(): otherwise a client that connects anew would
+// get a second's worth each time.
 void ClientTable::set_limits(const config::LimitOptions& limits) {
   const std::scoped_lock lock{mutex_};
   for (auto& [address, usage] : by_address_) {
@@ -159,7 +159,7 @@ std::uint64_t ClientTable::walk(std::uint64_t after, const std::function<void(co
   return 0;
 }
 
-// Under the lock. The socket is open, since close() comes first.
+// Under the lock. The socket is still open, because close() is called before the socket is closed.
 void ClientTable::end(Client& client) noexcept {
   client.killed.store(true, std::memory_order_release);
   ::shutdown(client.socket, SHUT_RDWR);

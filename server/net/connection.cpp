@@ -19,12 +19,13 @@ namespace mxkv::server {
 
 namespace {
 constexpr std::size_t kGatheredPieces = 64;
-/// Reads of a connection that is drained: a client that never stops sending must not hold up the end.
+/// Most reads of a connection that is being drained: a client that never stops sending must not hold up the
+/// end.
 constexpr std::uint32_t kDrainReads = 64;
-/// Bytes that one connection sends in a round, about.
+/// About how many bytes one connection sends in a round.
 constexpr std::size_t kMostSent = std::size_t{512} << 10U;
 
-// Most replies are one piece, for which the kernel has less to copy and to check.
+// Most output is one piece. For that the kernel has less to copy and to check with send().
 ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
   constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
   if (pieces.size() == 1) [[likely]] {
@@ -38,7 +39,7 @@ ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
 
 }  // namespace
 
-// The entry in the directory, and its counts, had others before.
+// The directory reuses entries, so the entry's counts may begin above 0.
 Connection::Connection(NetWorker& net, int socket, const Door& door)
     : net_(net),
       door_(&door),
@@ -63,7 +64,7 @@ Connection::~Connection() {
   MXKV_ASSERT(deletable(), "a connection is closed, and in no list, before it goes");
 }
 
-// A session that is paused is read when it goes on.
+// A paused session is read when it goes on.
 void Connection::became_ready(Readiness now) {
   MXKV_ASSERT(!closed(), "a closed socket is not told of");
   if (now.input && (stage_ != connection_stage::draining || drain_reads_left_ > 0)) {
@@ -83,7 +84,7 @@ void Connection::became_ready(Readiness now) {
     static_cast<void>(session_.step());
   }
   if (now.read_on && session_->paused_for(pause::journal)) [[unlikely]] {
-    static_cast<void>(session_.step());  // settle() looks whether its client is gone
+    static_cast<void>(session_.step());  // settle() checks whether the client is gone
   }
 }
 
@@ -124,7 +125,7 @@ void Connection::read(Session& session) {
                                     : ::readv(socket_, into.data(), into.size());
   if (got > 0) {
     const auto bytes = static_cast<std::size_t>(got);
-    readable_ = bytes == most || read_on_;  // read on only if there may be more
+    readable_ = bytes == most || read_on_;  // read on only if there may be more bytes
     take_bytes(session, bytes, std::min(bytes, space.size()));
     return;
   }
@@ -133,11 +134,11 @@ void Connection::read(Session& session) {
     session.end_of_input();
   } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
     ends_for_ = "error";
-    close();  // reset by the client, as a rule: no reply would reach it
+    close();  // as a rule the client reset the connection: no reply would reach it
   }
 }
 
-// `direct` of the bytes are in the session's value already, the others in the read buffer.
+// `direct` of the bytes are already in the session's value, the others in the read buffer.
 void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t direct) {
   client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
   session.entry().read_bytes += bytes;
@@ -177,7 +178,7 @@ void Connection::end_output_wait() {
   output_waits_ = false;
   client_.sends.store(false, std::memory_order_relaxed);
   net_.sending_waits(false);
-  readable_ = readable_ || door_->tls != nullptr;  // reading may have waited for it
+  readable_ = readable_ || door_->tls != nullptr;  // a TLS read may have waited to write
   session_.step().entry().stuck = false;
   net_.events().watch_output(socket_, *this, false);
 }
@@ -195,7 +196,7 @@ void Connection::flush() {
   std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
   while (left > 0 && !output_waits_) {
     if (sent_now >= kMostSent) {
-      return;  // others have their turn first
+      return;  // other connections have their turn first
     }
     if (tls_ != nullptr) [[unlikely]] {
       const std::size_t sent = send_record(left);
@@ -222,7 +223,8 @@ void Connection::flush() {
   }
 }
 
-// The only place that looks for the end of a connection and for what it waits for, whatever came before in this round.
+// Whatever happened in this round, only this function checks whether the connection ends and what it waits
+// for.
 bool Connection::settle() {
   MXKV_ASSERT(!closed(), "a closed connection has nothing to send");
   Session& session = session_.unsettled();
@@ -256,27 +258,29 @@ bool Connection::settle() {
   return arm();
 }
 
-// A client that was killed is over at once. Of one that reset its connection, requests that came before are carried out as
-// long as that goes on by itself. What only others can end, or the disk, may take for ever: nothing waits for it.
+// Whether a connection without a reader ends now. A killed client's ends at once. If the client reset its
+// connection, requests that came before continue as long as they need nobody else. The end of a wait for
+// others, or for the disk, may never come, so the connection does not wait for it.
 bool Connection::over_without_replies() const noexcept {
   return client_.killed.load(std::memory_order_relaxed) || session_->pauses().has(kUntilTold) ||
          gate_.holds() || (stage_ == connection_stage::greeting && tls_ == nullptr);
 }
 
-// What the connection waits for next, if anything but its client.
+// Arranges the next turn, unless the connection waits for its client. Returns false if it only waits for
+// memory.
 bool Connection::arm() {
   client_.state.store(session_->state(), std::memory_order_relaxed);
   const std::size_t unsent = session_->unsent_bytes();
   if (unsent > 0 && !output_waits_ && gate_.sendable(session_->output().sent_bytes(), unsent) > 0)
       [[unlikely]] {
-    net_.make_ready(*this);  // flush() left some for the next turn
+    net_.make_ready(*this);  // flush() left some output for the next turn
   }
   const Pauses pauses = session_->pauses();
   if (pauses.has(kUntilTold)) [[unlikely]] {
     if (pauses.has(pause::journal) && over_unread()) {
       close();
     }
-    return true;  // whoever ends that makes another step
+    return true;  // the end of the pause makes the next step
   }
   if (pauses.has(pause::turn)) {
     NetCounters::add(net_.counters().yields);
@@ -313,7 +317,7 @@ void Connection::admitted() {
   }
 }
 
-// One whose bytes are there to be read waits for the worker, not for its client.
+// A connection with unread bytes waits for the worker, not for its client, so it does not stall.
 bool Connection::stalls(std::uint64_t now_ns) const noexcept {
   if (stage_ == connection_stage::greeting) {
     return !readable_ && now_ns - unread_ns_ >= Admission::kStallsNs;
@@ -355,7 +359,8 @@ void Connection::tell_watchers(std::string_view reason) {
   }
 }
 
-// One line of a read, cut, and only where a request begins: nothing of values or passwords.
+// Logs the first line of a read, shortened, and only if a request begins there, so that no value or password
+// is logged.
 void Connection::trace_request(std::string_view bytes) {
   constexpr std::size_t kMostTold = 100;
   constexpr unsigned char kLastOfText = 0x7F;

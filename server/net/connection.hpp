@@ -1,8 +1,8 @@
 // One client's socket: moves bytes between it and its session.
 //
-// Readiness only marks a connection (socket_events.hpp). Reading and sending happen in the worker's rounds: one
-// read of what is there, one send of all that was answered. It asks to be told when the socket takes output
-// only where the kernel would not take everything.
+// An event of the socket only marks the connection (socket_events.hpp). Reading and sending happen in the
+// worker's rounds: one read of the bytes that have arrived, one send of all replies. The connection watches
+// the socket for output only while the kernel's send buffer is full.
 #pragma once
 
 #include <algorithm>
@@ -26,37 +26,37 @@ class NetWorker;
 class TlsStream;
 struct TlsFacts;
 
-/// What becomes of a connection. It may begin with `greeting`, then it only goes forward, and may leave out
-/// `draining`.
+/// The stages of a connection: greeting (only with TLS), serving, draining, closed. The stage only moves forward
+/// in that order, and may skip stages.
 enum class connection_stage : std::uint8_t {
-  serving,   ///< it is read until the client leaves
-  draining,  ///< the daemon ends: what has arrived is answered
-  closed,    ///< its socket is closed, or another worker's; its session is gone
-  greeting,  ///< hands are shaken for TLS
+  serving,   ///< requests are read until the client leaves
+  draining,  ///< the daemon ends: requests that have arrived are answered
+  closed,    ///< the socket is closed, or belongs to another worker; the session is gone
+  greeting,  ///< the TLS handshake is under way
 };
 
 /// Thread-safety: owner worker only.
 class Connection final : public ConnectionOwner {
  public:
-  /// Takes over `socket`, which is non-blocking and came by `door`.
+  /// Takes over `socket`, which is non-blocking and was accepted at `door`.
   Connection(NetWorker& net, int socket, const Door& door);
-  /// Goes on with one that left another worker.
+  /// Continues a connection that left another worker.
   Connection(NetWorker& net, MovedConnection& moved);
   ~Connection();
 
-  /// Something became of its socket.
+  /// Its socket had an event.
   void became_ready(Readiness now);
-  /// Its turn in a round: goes on where the session stopped, reads once.
+  /// Its turn in a round: continues where the session stopped, and reads once.
   void take_turn();
-  /// Requests that were started and have not ended; of a closed connection none. A handshake takes as long as some.
+  /// Requests in flight; of a closed connection 0. A handshake counts as kHandshakeRequests.
   [[nodiscard]] std::size_t in_flight() const noexcept {
     if (stage_ >= connection_stage::closed) [[unlikely]] {
       return tls_ != nullptr ? kHandshakeRequests : 0;
     }
     return session_->entry().order.in_flight();
   }
-  /// The end of a round in which it was marked: sends, closes it when all is done, says what it waits for. Returns
-  /// whether anything but waiting came of it.
+  /// Called at the end of a round in which the connection was marked. Sends, closes the connection if all is
+  /// done, and arranges the next wait. Returns whether it made progress.
   bool settle();
   /// Operations ended that the session waited for.
   void resume() override;
@@ -64,78 +64,80 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] bool has_left(std::size_t end) const override;
   [[nodiscard]] bool take_name(std::string_view name) override;
   void logged_in(const std::string& user) override;
-  /// All up to `durable` is on disk: sends at the end of this round what waited for it.
+  /// All records up to `durable` are on disk: replies that waited for them are sent at the end of this round.
   void reached_disk(std::uint64_t durable);
-  /// Replies that are held, or input that is not read, are given up: the client gets a last line where one can stand.
+  /// Gives up replies that are held, or input that is not read. The client gets a last line if one can stand
+  /// there.
   void give_up_waiting();
-  /// The journal has room again: goes on reading.
+  /// The journal has room again: the session reads on.
   void journal_has_room();
-  /// There may be room for what the session waits for.
+  /// The worker's share may have room that the session waits for.
   void give_room();
-  /// There is room for the large value or the handshake that it waits with.
+  /// The room admits the large value or the handshake that this connection waits with.
   void admitted();
   /// Whether its large value or its handshake makes no progress at `now_ns`.
   [[nodiscard]] bool stalls(std::uint64_t now_ns) const noexcept;
-  /// The login that the session waits for may have been judged: goes on. False: it was not.
+  /// Goes on if the login that the session waits for was judged. False: it was not.
   bool judged();
-  /// There may be room in its share of a second; false: there is none yet.
+  /// Goes on if its rates have room. False: they have none yet.
   [[nodiscard]] bool rate_has_room();
-  /// Users, or rates, have changed: closes it if its user is to leave. Returns whether it did.
+  /// Users or rates have changed: closes the connection if its user must leave. Returns whether it did.
   bool review();
-  /// Answers what had arrived, then closes.
+  /// Answers the requests that have arrived, then closes.
   void drain();
-  /// Closes it if it is over its times at `now_ns`.
+  /// Closes the connection if one of its timeouts is over at `now_ns`.
   void check_times(std::uint64_t now_ns);
-  /// Its unread replies, or its unfinished input, have to go: counts that and closes it.
+  /// Closes the connection for its unread replies, or for its unfinished input, and counts that.
   void close_for_output();
   void close_for_input();
   /// Drops the connection; nothing more is sent.
   void close();
 
-  // --- To another worker: connection_moves.cpp ---
+  // --- Moves to another worker: connection_moves.cpp ---
 
-  /// What it did since note_work().
+  /// Its work since note_work().
   [[nodiscard]] std::uint64_t work() const noexcept;
   void note_work() noexcept;
-  /// Whether it may be told to leave at `now_ns`.
+  /// Whether it may be asked to leave at `now_ns`.
   [[nodiscard]] bool movable(std::uint64_t now_ns) const noexcept;
-  /// Whether it may only go to workers of its listener's node.
+  /// Whether it may move only to workers of its listener's node.
   [[nodiscard]] bool confined() const noexcept { return door_->node.has_value(); }
-  /// It is to leave for `taker` when it rests; does what it can for that. Begins with a call for each round.
+  /// The connection shall leave for `taker` as soon as it rests. From then on the worker calls
+  /// go_on_leaving() each round.
   void begin_leaving(NetWorker& taker) noexcept;
   enum class leaving : std::uint8_t { waits, rests, stays };
-  /// How far it is with that at the end of a round. `stays`: it goes on here.
+  /// The progress of leaving, at the end of a round. `stays`: it remains with this worker.
   [[nodiscard]] leaving go_on_leaving();
-  /// It rests: all that the taker needs. It is closed for this worker.
+  /// Returns all that the taker needs of the connection, which rests. For this worker it is closed.
   [[nodiscard]] std::unique_ptr<MovedConnection> leave();
 
-  /// Whether it has shaken hands and nothing of it is under way, for a second at least.
+  /// Whether its handshake is done and it has been idle for at least a second.
   [[nodiscard]] bool idles_with_tls(std::uint64_t now_ns) const noexcept;
 
-  /// Among its worker's connections whose TLS keeps its buffers.
+  /// Its place among the worker's connections that keep their TLS buffers.
   SecondChancePlace place;
 
-  /// Bytes that are kept of what the client has begun to send.
+  /// Bytes held of requests that have not come whole.
   [[nodiscard]] std::size_t unfinished_bytes() const noexcept {
     return session_->unfinished_bytes() + tls_held_;
   }
   [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
-  /// Whether nothing refers to it any more.
+  /// Whether no list refers to it any more.
   [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
 
  private:
   friend class NetWorker;  // its lists
-  /// A few handshakes fill a round.
+  /// So that a few handshakes fill a round.
   static constexpr std::size_t kHandshakeRequests = 64;
-  /// Where memory is short, a client that did nothing for so long has to go.
+  /// When memory is short, a client that did nothing for so long may be closed.
   static constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
 
-  /// Whether the client has taken nothing, or sent nothing, for a while.
+  /// Whether the client has read nothing, or sent nothing, for a while.
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool sends_nothing(std::uint64_t now_ns,
                                    std::uint64_t for_ns = kIdleWhereShortNs) const noexcept;
 
-  /// Since when its client could have sent something, and did not.
+  /// Since when the client could have sent something and did not.
   [[nodiscard]] std::uint64_t silent_since_ns() const noexcept {
     return std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
   }
@@ -143,7 +145,7 @@ class Connection final : public ConnectionOwner {
   void take_bytes(Session& session, std::size_t bytes, std::size_t direct);
   [[nodiscard]] bool settle_greeting();
   [[nodiscard]] bool over_without_replies() const noexcept;
-  /// Whether its client is gone while the journal keeps it from being read.
+  /// Whether the client is gone although the full journal stops us from reading its end of input.
   [[nodiscard]] bool over_unread();
   [[nodiscard]] bool arm();
   void begin_output_wait();
@@ -155,7 +157,7 @@ class Connection final : public ConnectionOwner {
   void note_sent(std::size_t bytes);
   void flush();
   void stay();
-  /// `reason`: why it was closed; empty: it came.
+  /// `reason`: why the connection was closed; empty: it was opened.
   void tell_watchers(std::string_view reason);
   void trace_request(std::string_view bytes);
 
@@ -166,52 +168,51 @@ class Connection final : public ConnectionOwner {
   void shake_hands();
   void give_up_handshake(const std::string& why);
   void read_tls(Session& session);
-  /// Whether the client sends nothing more, and nothing that it sent is unread.
+  /// Whether the client has ended its input and all of it was read.
   [[nodiscard]] bool tls_ended();
   [[nodiscard]] std::span<const char> next_record(std::size_t most);
   [[nodiscard]] std::size_t send_record(std::size_t most);
   void end_tls(bool said_all);
-  /// OpenSSL is about to use its buffers; true: for a request that comes.
+  /// Called before OpenSSL uses its buffers. `comes`: for input from the client, which counts as a use.
   void keep_buffers(bool comes);
-  /// Returns how many bytes less it takes; the budget has still to be told.
+  /// Gives the buffers back. Returns how many bytes they took; the caller refunds the memory budget.
   [[nodiscard]] std::size_t give_buffers();
   void hold(std::size_t record, std::size_t own);
 
   NetWorker& net_;
-  const Door* door_;                ///< that it came by
-  std::unique_ptr<TlsStream> tls_;  ///< null: it is sent as it is, or has not sent anything
+  const Door* door_;                ///< the door that it was accepted at
+  std::unique_ptr<TlsStream> tls_;  ///< null: no TLS, or the client has not sent anything
   int socket_;
-  Client& client_;          ///< as people ask for it
-  SteppedSession session_;  ///< ended once it is closed
+  Client& client_;          ///< its entry in the client table
+  SteppedSession session_;  ///< ended once the connection is closed
   connection_stage stage_;
-  bool listed_ = false;        ///< in the worker's list of connections whose turn comes
+  bool listed_ = false;        ///< in the worker's list of ready connections
   bool readable_ = false;      ///< there may be bytes in the kernel
-  bool read_on_ = false;       ///< also behind a read that is short
+  bool read_on_ = false;       ///< read on, even after a short read
   bool reset_ = false;         ///< no reply reaches the client any more
-  bool output_waits_ = false;  ///< for the client to take some
+  bool output_waits_ = false;  ///< the socket is full; waits for the client to read
   std::uint32_t drain_reads_left_ = 0;
-  std::string_view ends_for_ =
-      "normal";                ///< what watchers are told of its end, unless its session ended in error
-  std::uint64_t sent_ns_ = 0;  ///< when the socket last took bytes, or was found full
+  std::string_view ends_for_ = "normal";  ///< why it ends, for watchers, unless the session ended in error
+  std::uint64_t sent_ns_ = 0;             ///< when the socket last took bytes, or became full
   std::uint64_t unread_ns_ =
-      0;  ///< when the session was last seen not to want any, a reply was held, or hands were shaken
-  std::uint64_t input_since_ns_ = 0;   ///< since when input waits for the journal to have room; 0: none does
-  NetWorker* taker_ = nullptr;         ///< where it is to go to, if anywhere
-  std::uint64_t leaves_ns_ = 0;        ///< since when
-  std::uint64_t settled_ns_ = 0;       ///< until when it stays
-  std::uint32_t requests_before_ = 0;  ///< taken with other workers
-  WorkNote noted_;                     ///< as of note_work()
-  OutputGate gate_;                    ///< output that waits for the disk
-  std::size_t judged_ = 0;             ///< of output up to here it is known whether it waits
-  bool judged_whole_ = true;           ///< no reply was half written there
-  bool held_whole_ = false;            ///< the same of where output is held
-  std::uint64_t held_since_ns_ = 0;    ///< or when some of it left last
-  std::uint64_t not_read_since_ns_ = 0;        ///< for the journal
-  std::size_t tls_held_ = 0;                   ///< bytes of a record that has not come whole
-  std::size_t tls_own_ = 0;                    ///< bytes that TLS takes besides
-  std::shared_ptr<const TlsFacts> tls_facts_;  ///< null: no TLS, or not yet
+      0;  ///< when the session last wanted no input, a reply was held, or the handshake began
+  std::uint64_t input_since_ns_ = 0;     ///< since when input waits for room in the journal; 0: none waits
+  NetWorker* taker_ = nullptr;           ///< the worker that it leaves for; null: none
+  std::uint64_t leaves_ns_ = 0;          ///< since when it leaves
+  std::uint64_t settled_ns_ = 0;         ///< it stays here until then
+  std::uint32_t requests_before_ = 0;    ///< taken while it was with other workers
+  WorkNote noted_;                       ///< as of note_work()
+  OutputGate gate_;                      ///< output that waits for the disk
+  std::size_t judged_ = 0;               ///< mark_output() has handled the output up to here
+  bool judged_whole_ = true;             ///< no reply was half written at judged_
+  bool held_whole_ = false;              ///< no reply was half written where the held output begins
+  std::uint64_t held_since_ns_ = 0;      ///< since when output is held, or when some of it left last
+  std::uint64_t not_read_since_ns_ = 0;  ///< since when it is not read, for the journal
+  std::size_t tls_held_ = 0;             ///< bytes of a record that has not come whole
+  std::size_t tls_own_ = 0;              ///< other bytes that TLS takes
+  std::shared_ptr<const TlsFacts> tls_facts_;  ///< null: no TLS, or not yet known
   Connection* next_ready_ = nullptr;
-  Connection* next_ = nullptr;  ///< all connections of the worker
+  Connection* next_ = nullptr;  ///< links all connections of the worker
   Connection* previous_ = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Connection's functions: output that waits for the disk, and input that waits for the journal.
+// Connection's functions for output that waits for the disk, and input that waits for the journal.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -10,7 +10,7 @@
 
 namespace mxkv::server {
 
-// Of what was written since the last time. Earlier bytes wait for no more than they did.
+// Marks the output written since the last call. Earlier output waits for no later epoch than before.
 void Connection::mark_output() {
   const std::size_t from = std::exchange(judged_, session_->output().end());
   const bool whole = std::exchange(judged_whole_, session_->entry().replies.all_closed());
@@ -31,15 +31,16 @@ void Connection::mark_output() {
 void Connection::reached_disk(std::uint64_t durable) {
   MXKV_ASSERT(!closed() && gate_.holds(), "what waits for the disk is open");
   if (gate_.open(durable)) {
-    held_whole_ = false;  // of a later mark that is not known
+    held_whole_ = false;  // not known for a later mark
     held_since_ns_ = net_.now_ns();
-    unread_ns_ = net_.now_ns();          // until now the client may have waited
+    unread_ns_ = net_.now_ns();          // until now the client may have waited for replies
     static_cast<void>(session_.step());  // settle() sends it
   }
 }
 
-// What was done nobody here knows. The line stands for the first reply that does not leave: where a reply is half sent,
-// or packets are, it would be taken for a part of them.
+// This worker does not know what became of the requests. The last line takes the place of the first reply
+// that is not sent. It can only stand where a reply begins: behind half of a reply, or in the binary
+// protocol, the client would take it for a part of that.
 void Connection::give_up_waiting() {
   MXKV_ASSERT(!closed(), "a closed connection waits for nothing");
   OutputBuffer& output = session_->output();
@@ -59,16 +60,17 @@ bool Connection::has_left(std::size_t end) const {
   return is_sent || (output_waits_ && gate_.lets(end));
 }
 
-// What its client sent waits in the kernel: for its requests that is time, as any other.
+// Notes that requests may wait unread in the kernel, so that their time includes the wait for the journal.
 void Connection::note_unread() noexcept {
   if (session_->paused_for(pause::journal) && input_since_ns_ == 0) {
     input_since_ns_ = net_.now_ns();
   }
 }
 
-// While the disk hangs, the journal takes nothing, and no end of input is read. A client that said its end and has nothing
-// left to be done is gone. So is one that closed its unix socket, whatever it sent: nobody reads the replies. By TCP a client
-// that sent requests before its end may still wait for the replies: it stays, and keepalive finds it if it does not.
+// While the disk hangs, the journal accepts nothing, so no end of input is read. A client that ended its
+// input and has no request left is gone. So is one that closed its unix socket, whatever it sent before,
+// because nobody reads the replies. A TCP client that sent requests before its end may still wait for the
+// replies: its connection stays, and keepalive finds it if the client is gone.
 bool Connection::over_unread() {
   if (!read_on_ || stage_ == connection_stage::greeting) {
     return false;

@@ -1,4 +1,4 @@
-// Connection's functions: why it is closed before its client wants that, and how.
+// Connection's functions for closing a connection before its client does.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -87,7 +87,7 @@ void Connection::close() {
   }
   net_.clients().close(socket_);
   MXKV_PROBE1(connection_close, socket_);
-  ::close(socket_);  // nothing is told of it any more
+  ::close(socket_);  // epoll forgets a closed socket
   net_.delete_later(*this);
 }
 

@@ -24,7 +24,7 @@ std::string address_text(int socket, AddressOf address_of) {
   sockaddr_storage storage{};
   socklen_t bytes = sizeof storage;
   if (address_of(socket, reinterpret_cast<sockaddr*>(&storage), &bytes) != 0) {
-    return "unknown";  // the client is gone, and the connection not yet closed
+    return "unknown";  // the client is gone, and the connection is not closed yet
   }
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (storage.ss_family == AF_INET) {
@@ -88,7 +88,7 @@ std::string client_of(const std::string& peer) {
 
 namespace {
 
-/// An address and a port; a version 4 address as its mapped form. Port 0: any.
+/// An address and a port. An IPv4 address is stored as a mapped IPv6 address. Port 0: any.
 struct ClientAddress {
   in6_addr address{};
   std::uint16_t port = 0;
@@ -103,7 +103,7 @@ std::optional<in6_addr> parse_client_ip(std::string text) {
   return std::nullopt;
 }
 
-/// ADDRESS, [ADDRESS], or either with :PORT behind it; an address of version 6 with a port stands in brackets.
+/// ADDRESS, [ADDRESS], or either with :PORT behind it. An IPv6 address with a port needs the brackets.
 std::optional<ClientAddress> parse_client(std::string_view text) {
   const bool in_brackets = text.starts_with('[');
   const std::size_t close = in_brackets ? text.find(']') : std::string_view::npos;

@@ -1,9 +1,10 @@
-// Connection's functions: how it leaves for another worker.
+// Connection's functions for moving to another worker.
 //
-// It leaves at rest. Many are at rest at the end of most rounds. One that never is, since its client sends on
-// and on, is not read and takes no request until those that it has begun are answered; what was read goes with
-// it. In the middle of a value, a batch or a stream it waits for the end of that first. All that for a tenth
-// of a second at most: then it stays, as one does that is drained or whose client left.
+// A connection moves at rest. At the end of most rounds many connections are at rest. A connection that never
+// is, because its client sends all the time, is not read and takes no requests until those under way are
+// answered. Bytes already read move with it. In the middle of a value, a batch or a stream it first waits for
+// the end of that. All that takes at most a tenth of a second: then it stays. A connection that is being
+// drained, or whose client left, stays, too.
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -14,14 +15,14 @@
 namespace mxkv::server {
 
 namespace {
-/// A request costs about as much as so many bytes that are only moved.
+/// A request costs about as much as moving so many bytes.
 constexpr std::uint64_t kBytesOfRequest = 1000;
 /// How long a connection may take to come to rest.
 constexpr std::uint64_t kLeavesForNs = 100'000'000;
 }  // namespace
 
-// Its session takes what is held in its first turn, in which the socket is read, too: whatever was told of it
-// to the worker that it came from.
+// In its first turn the session takes the held bytes and the socket is read, because the old worker may have
+// consumed the socket's event.
 Connection::Connection(NetWorker& net, MovedConnection& moved)
     : net_(net),
       door_(moved.door),
@@ -41,7 +42,7 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
   }
   session_->entry().descriptor.store(socket_, std::memory_order_relaxed);
   requests_before_ = client_.requests.load(std::memory_order_relaxed);
-  session_->entry().asked_ns = moved.read_ns;  // of what it holds
+  session_->entry().asked_ns = moved.read_ns;  // for the bytes that it holds
   session_->entry().by_peer = door_->peer;
   session_->entry().takes_stale = door_->takes_stale;
   session_.unsettled().meter(door_->peer ? nullptr : client_.usage.get());

@@ -1,11 +1,12 @@
-// Connection's functions: TLS, where its listener has it.
+// Connection's functions for TLS, if its listener has it.
 //
-// Before the handshake has ended the session gets nothing. A handshake takes memory and time that no client has
-// paid for yet: so it begins when the worker's room for handshakes admits it, and a round takes few of them. A record
-// that does not come whole later is unfinished input.
+// The session gets no bytes before the handshake has ended. A handshake takes memory and time of which the
+// client has not paid anything yet. So it begins when the worker's room for handshakes admits it, and a round
+// takes few of them. After the handshake, a record that does not come whole is unfinished input.
 //
-// Buffers of OpenSSL's are kept by so many connections of a worker, those that are busy, as its share of unfinished
-// input would hold, and counted besides; to give and to take them for each record costs a twelfth of what OpenSSL does.
+// The busiest connections of a worker keep their OpenSSL buffers: as many as would fit into its share of
+// unfinished input, though these buffers are counted separately. To free and allocate them for each record
+// would cost a twelfth of OpenSSL's time.
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -32,7 +33,7 @@ constexpr std::size_t kPiecesOfRecord = 64;
 
 enum class opening : std::uint8_t { nothing, tls, other, left };
 
-/// What the client sent first.
+/// What the client's first byte shows.
 opening opening_of(int socket) noexcept {
   unsigned char byte = 0;
   const ssize_t got = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -45,7 +46,7 @@ opening opening_of(int socket) noexcept {
 
 }  // namespace
 
-// Of what it holds, a record that has not come whole is unfinished input.
+// Counts the memory of TLS. A record that has not come whole counts as unfinished input.
 void Connection::hold(std::size_t record, std::size_t own) {
   runtime::MemoryBudget& budget = net_.host().worker.runtime().budget();
   MemoryShare& share = net_.host().input.share();
@@ -64,7 +65,8 @@ void Connection::keep_buffers(bool comes) {
     }
     return;
   }
-  // What another one gives back for it is counted on: where more are busy than keep theirs, that is each time.
+  // Counts the buffers that another connection gives back for this one. If more connections are busy than may
+  // keep buffers, that happens each time.
   const std::size_t given = net_.keep_tls_buffers(*this);
   const std::size_t taken = TlsStream::kIdleBytes + TlsStream::kBuffersBytes - tls_own_;
   tls_own_ += taken;
@@ -76,12 +78,12 @@ void Connection::keep_buffers(bool comes) {
   }
 }
 
-// What has something in them keeps them, and is counted for them, until it is asked again.
+// Buffers with bytes in them stay, and stay counted for this connection.
 std::size_t Connection::give_buffers() {
   return tls_->give_buffers() ? std::exchange(tls_own_, TlsStream::kIdleBytes) - TlsStream::kIdleBytes : 0;
 }
 
-// False: it waits for room, or speaks no TLS.
+// False: it waits for room, or the client speaks no TLS.
 bool Connection::begin_tls() {
   const opening begins = opening_of(socket_);
   if (begins == opening::nothing) {
@@ -89,7 +91,7 @@ bool Connection::begin_tls() {
     return false;
   }
   if (begins == opening::left) {
-    close();  // somebody looked whether the port is open
+    close();  // the client only checked whether the port is open
     return false;
   }
   if (begins == opening::other) {
@@ -122,7 +124,7 @@ bool Connection::begin_tls() {
   return true;
 }
 
-// It has a place, though its first turn may still come.
+// The connection has its place in the room, though its first turn may still come.
 void Connection::begin_handshake() {
   net_.host().handshakes.take(*this, TlsStream::kHandshakeBytes);
   unread_ns_ = net_.now_ns();
@@ -148,7 +150,7 @@ void Connection::shake_hands() {
       hold(0, TlsStream::kIdleBytes);
       keep_buffers(false);
       net_.shook_hands(*this);
-      readable_ = true;  // requests may have come with its last bytes
+      readable_ = true;  // requests may have come with the last bytes of the handshake
       break;
     case TlsStream::outcome::wants_input:
       break;
@@ -162,7 +164,7 @@ void Connection::shake_hands() {
   }
 }
 
-// A client whose handshake waits for room stays readable: whoever admits it makes it ready.
+// A client whose handshake waits for room stays readable: admitted() makes it ready.
 bool Connection::settle_greeting() {
   if (!readable_) {
     return true;
@@ -174,7 +176,7 @@ bool Connection::settle_greeting() {
   return true;
 }
 
-// Reading and shaking hands may wait for it more than once.
+// Both reading and the handshake may wait for output, more than once.
 void Connection::await_output() {
   if (!output_waits_) {
     begin_output_wait();
@@ -187,8 +189,8 @@ void Connection::give_up_handshake(const std::string& why) {
   close();
 }
 
-// As read() of a socket: once, all bytes that are there, as far as there is room. More bytes, or an end, behind those
-// that were read the next turn finds again: the stream remembers it.
+// Reads once, like read() on a socket: all bytes that have come, as far as there is room. The next turn finds
+// more bytes, or an end, because the stream remembers it.
 void Connection::read_tls(Session& session) {
   const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
   const std::span<char> space = session.value_space();
@@ -232,14 +234,15 @@ bool Connection::tls_ended() {
   return ended;
 }
 
-// One piece goes as it lies; several become one record, as what a socket is sent is one segment.
+// One piece is sent from where it lies. Several pieces are copied into one record, so that the socket gets
+// one segment.
 std::span<const char> Connection::next_record(std::size_t most) {
   std::array<iovec, kPiecesOfRecord> pieces;
   const std::size_t count = session_->output().gather(pieces, std::min(most, TlsStream::kRecordBytes));
   if (count == 1) {
     return {static_cast<const char*>(pieces[0].iov_base), pieces[0].iov_len};
   }
-  char* const begin = net_.read_buffer().data();  // nothing is read while it is sent
+  char* const begin = net_.read_buffer().data();  // nobody reads while the record is sent
   char* end = begin;
   for (const iovec& piece : std::span{pieces}.first(count)) {
     std::memcpy(end, piece.iov_base, piece.iov_len);
@@ -248,7 +251,7 @@ std::span<const char> Connection::next_record(std::size_t most) {
   return {begin, end};
 }
 
-// Returns how many bytes it sent, or none if it cannot go on now.
+// Returns the number of bytes sent; 0 if it cannot go on now.
 std::size_t Connection::send_record(std::size_t most) {
   static_assert(NetWorker::kReadBytes >= TlsStream::kRecordBytes, "the read buffer takes a record");
   keep_buffers(false);
@@ -256,12 +259,12 @@ std::size_t Connection::send_record(std::size_t most) {
   if (sent.how == TlsStream::outcome::wants_output) {
     begin_output_wait();
   } else if (sent.how != TlsStream::outcome::done) {
-    close();  // also where it wants input, which it does not without renegotiation
+    close();  // also if it wants input, which never happens without renegotiation
   }
   return sent.bytes;
 }
 
-// Beside the output, whose held bytes are never sent.
+// Sends the line past the output, whose held bytes are never sent.
 void Connection::say_last(std::string_view line) {
   if (tls_ != nullptr) {
     keep_buffers(false);

@@ -10,7 +10,7 @@
 namespace mxkv::server {
 
 namespace {
-/// Of a user that is not known: no password has it.
+/// The digests of an unknown user: no password has this digest.
 constexpr std::array<PasswordDigest, 1> kNobodysDigests{};
 
 std::uint64_t in_ms(std::chrono::steady_clock::time_point time) noexcept {
@@ -64,9 +64,9 @@ std::shared_ptr<const Login> Credentials::log_in(Login::Claim claim, LoginBell* 
   return login;
 }
 
-// The verdict that needs no hash of crypt. Only a right password is told apart here. Whatever is wrong takes the same
-// time: an unknown name, a name with a password in clear text, and one with a hash. Else the time would tell
-// the name of a user. So where any user has a hash each wrong login waits for one.
+// The verdict that needs no hash of crypt. Only a right password is recognized here. Every wrong login takes
+// the same time, whether the name is unknown, has a password in clear text, or a hash: otherwise the time
+// would reveal users' names. So if any user has a hash, each wrong login waits for the check of one.
 Credentials::look Credentials::compare(const Login& login, std::shared_ptr<const User>& user) const {
   std::shared_ptr<const User> found = users_.find(login.claim_.user);
   const PasswordDigest digest = digester_.digest(login.claim_.password);
@@ -93,7 +93,7 @@ LoginQueue::trust Credentials::trust_in(const std::string& client, std::uint64_t
                                             : LoginQueue::trust::suspect;
 }
 
-// Under the lock. A login that loses its place for another one.
+// Under the lock. The login loses its place, and gets the verdict busy.
 void Credentials::turn_away(const std::shared_ptr<Login>& login) {
   judge(*login, login_verdict::busy, nullptr);
   if (!stops_) {
@@ -107,7 +107,7 @@ void Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t del
       waiting_.put(login, claim.client, claim.user, Clock::now() + std::chrono::milliseconds{delay_ms},
                    trust_in(claim.client, now_ms));
   if (dropped == login) {
-    judge(*login, login_verdict::busy, nullptr);  // it was not told yet that it waits
+    judge(*login, login_verdict::busy, nullptr);  // its session does not wait yet, so its bell need not ring
   } else if (dropped != nullptr) {
     turn_away(dropped);
   }
@@ -117,7 +117,7 @@ void Credentials::enqueue(const std::shared_ptr<Login>& login, std::uint32_t del
   called_.notify_one();
 }
 
-// Looks once more at what is known: another login may have been verified meanwhile.
+// Compares once more first, because another login may have been verified meanwhile.
 void Credentials::verify(Login& login) {
   std::unique_lock lock{mutex_};
   std::shared_ptr<const User> user;

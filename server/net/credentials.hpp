@@ -1,10 +1,11 @@
-// Who may come, asked by sessions: a user's name and password in, a verdict out, now or later.
+// Verifies logins for sessions: takes a user's name and password, and gives a verdict at once or later.
 //
-// A right password in clear text, and one that was verified before, is found by its digest at once. Else, where any user
-// has a hash, a thread of its own verifies: a hash of crypt takes milliseconds, in which a worker answers thousands. So
-// does each wrong login, so that its time does not tell which names are users'. Clients that gave wrong passwords wait
-// first (login_delays.hpp). The logins that wait are dealt by address (login_queue.hpp). The thread begins with the first
-// login that needs it.
+// A password in clear text, and one that was verified before, is recognized by its digest at once. Otherwise,
+// if any user has a hash, a separate thread verifies the password: a hash of crypt takes milliseconds, in
+// which a worker answers thousands of requests. Wrong logins take that way, too, so that their time does not
+// tell which names are users'. Clients that gave wrong passwords wait first (login_delays.hpp). The waiting
+// logins are ordered fairly between addresses (login_queue.hpp). The thread starts with the first login that
+// needs it.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@
 
 namespace mxkv::server {
 
-/// Is told that a login was judged which it waits for. Thread-safety: any thread.
+/// Called when a waiting login was judged. Thread-safety: any thread.
 class LoginBell {
  public:
   LoginBell() = default;
@@ -41,23 +42,23 @@ class LoginBell {
 enum class login_verdict : std::uint8_t {
   accepted,
   wrong,
-  busy,  ///< too many wait, or the server ends: nobody looked
+  busy,  ///< too many logins wait, or the server ends: the password was not checked
 };
 
-/// Somebody who said who it is. Thread-safety: the verdict is for any thread once judged() is seen.
+/// One attempt to log in. Thread-safety: any thread may read the verdict once it has seen judged().
 class Login {
  public:
   struct Claim {
     std::string user;
     std::string password;
-    std::string client;          ///< its address without the port; empty: not known, or this machine's own
-    std::uint32_t failures = 0;  ///< of its connection so far
+    std::string client;          ///< the client's address without the port; empty: unknown, or this machine
+    std::uint32_t failures = 0;  ///< of this connection so far
   };
   explicit Login(Claim claim) noexcept : claim_(std::move(claim)) {}
 
   [[nodiscard]] bool judged() const noexcept { return judged_.load(std::memory_order_acquire); }
   [[nodiscard]] login_verdict verdict() const noexcept { return verdict_; }
-  /// Who was accepted; null: nobody.
+  /// The accepted user; null: none.
   [[nodiscard]] const std::shared_ptr<const User>& user() const noexcept { return user_; }
   [[nodiscard]] const std::string& name() const noexcept { return claim_.user; }
 
@@ -74,7 +75,7 @@ class Login {
 /// The users may be replaced while sessions ask. Thread-safety: any thread.
 class Credentials {
  public:
-  /// Longest block that can be a user and a password.
+  /// Longest block that can hold a user and a password.
   static constexpr std::uint64_t kMostBytes = config::kMostLoginBytes + 1;
 
   explicit Credentials(const LoginRules& rules = {}) noexcept : rules_(rules), delays_(rules) {}
@@ -82,31 +83,31 @@ class Credentials {
   Credentials(const Credentials&) = delete;
   Credentials& operator=(const Credentials&) = delete;
 
-  /// From here on only these users are let in.
+  /// From now on only these users may log in.
   void replace(std::vector<config::UserOptions> users);
-  /// Whether clients have to authenticate at all. Relaxed: settled before the first connection.
+  /// Whether clients have to log in at all. Relaxed: settled before the first connection.
   [[nodiscard]] bool required() const noexcept { return required_.load(std::memory_order_relaxed); }
-  /// The user and the password of a block "user password"; false: it has no space.
+  /// Splits a block "user password". False: it has no space.
   [[nodiscard]] static bool split(std::string_view block, Login::Claim& claim);
-  /// Counted. `bell` is rung when it was judged, if it was not at once, until stop(); null: it is, however long that
-  /// takes.
+  /// Starts a login, and counts it. If the verdict comes later, rings `bell` then, until stop(). `bell` null:
+  /// blocks until there is a verdict.
   [[nodiscard]] std::shared_ptr<const Login> log_in(Login::Claim claim, LoginBell* bell);
   void count_crowded() noexcept { crowded_.fetch_add(1, std::memory_order_relaxed); }
   void count_forbidden() noexcept { forbidden_.fetch_add(1, std::memory_order_relaxed); }
-  /// Who is in as `user`: as whom it stays in; null: it does not.
+  /// The current user that a session logged in as `user` continues as; null: it must leave.
   [[nodiscard]] std::shared_ptr<const User> still(const User& user) const;
   [[nodiscard]] const LoginRules& rules() const noexcept { return rules_; }
   [[nodiscard]] std::size_t users() const;
 
-  /// Who waits is told that the server is busy, and so is who comes.
+  /// From now on, waiting logins, and new ones that would have to wait, get the verdict busy.
   void hurry() noexcept;
-  /// No bell is rung any more; who waits is told that the server is busy where it asks.
+  /// Rings no bell any more. Waiting logins get the verdict busy, which their sessions find by themselves.
   void stop() noexcept;
 
   [[nodiscard]] std::uint64_t commands() const noexcept { return commands_.load(std::memory_order_relaxed); }
-  /// Logins that were one connection of the user too many.
+  /// Logins refused because the user had too many connections.
   [[nodiscard]] std::uint64_t crowded() const noexcept { return crowded_.load(std::memory_order_relaxed); }
-  /// Requests that a user may not make.
+  /// Requests refused because the user may not make them.
   [[nodiscard]] std::uint64_t forbidden() const noexcept {
     return forbidden_.load(std::memory_order_relaxed);
   }
@@ -134,7 +135,7 @@ class Credentials {
 
   mutable std::mutex mutex_;  ///< guards what follows
   Users users_;
-  StringMap<PasswordDigest> verified_;  ///< by hash
+  StringMap<PasswordDigest> verified_;  ///< hash to digest of its password
   LoginDelays delays_;
   LoginQueue waiting_;
   std::condition_variable called_;

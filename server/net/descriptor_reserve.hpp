@@ -1,4 +1,5 @@
-// Descriptors that are kept open for nothing, so that a listener can accept clients when the process has run out of them.
+// Descriptors kept open in reserve, so that a listener can accept clients when the process has run out of
+// descriptors.
 //
 // Without one, a client that cannot be accepted stays in the backlog for ever and hears nothing. Another thread may take
 // a descriptor in the moment between the two system calls of accept(): the caller then tries again later.
@@ -12,7 +13,7 @@ namespace mxkv::server {
 /// Thread-safety: one thread.
 class DescriptorReserve {
  public:
-  /// `most`: how many it keeps. It has none before refill().
+  /// `most`: how many descriptors it keeps. It has none before refill().
   explicit DescriptorReserve(std::size_t most) noexcept : most_(most) {}
   ~DescriptorReserve();
   DescriptorReserve(const DescriptorReserve&) = delete;

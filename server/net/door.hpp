@@ -1,5 +1,5 @@
-// What a listener asks of those who come by it, and who serves them: what all its connections have in common.
-// One for each listening socket.
+// The rules that all connections of one listening socket have in common: what the listener requires of
+// clients, and which workers serve them.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ class TlsDoor;
 
 /// It outlives its connections. Thread-safety: any thread, once clients come by it.
 struct Door {
-  bool asks_login = true;               ///< where users are configured
+  bool asks_login = true;               ///< if users are configured
   std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
-  bool peer = false;         ///< for other nodes of the cluster: no login, no rates, and nothing is sent on
-  bool takes_stale = false;  ///< a replica's answer will do
-  const TlsDoor* tls = nullptr;  ///< null: what is sent goes as it is
+  bool peer = false;                    ///< for other nodes of the cluster: no login, rates or forwarding
+  bool takes_stale = false;             ///< answers from a replica are good enough
+  const TlsDoor* tls = nullptr;         ///< null: the listener speaks no TLS
 };
 
-/// For sockets that came by no listener.
+/// For sockets that no listener accepted.
 inline constexpr Door kUsualDoor{};
 
 }  // namespace mxkv::server

@@ -1,12 +1,13 @@
-// Which writes may be sent on to another node now: writes of one client to one key take effect in the order sent,
-// whichever way each of them goes.
+// Decides which writes may be forwarded to another node now, so that the writes of one client to one key take
+// effect in the order sent, whichever way each write takes.
 //
-// The way of a shard may change between two writes. Then two things would put the later write first:
-//   - The earlier one went to this node's store, and has not ended yet. So a write waits until those of its client that
-//     take effect here have ended. The other way round the store waits, by CommitOrder.
-//   - The owner refused the earlier one, since its lease was over for a moment, and took the later one. So of the writes
-//     of one client to one key only one is on its way.
-// A write waits for earlier ones only, and for none of a shard's line. So no two wait for each other.
+// The way to a shard may change between two writes. Two things could then put the later write first:
+// - The earlier write went to this node's store and has not ended yet. So a forwarded write waits until the
+//   earlier local writes of its client have ended. In the opposite case the store waits (CommitOrder).
+// - The owner refused the earlier write, because its lease was over for a moment, and took the later one. So
+//   of the writes of one client to one key only one is on its way at a time.
+// A write waits only for earlier writes, and for none that stands in a shard's line. So no two writes wait for
+// each other.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class ForwardedOrder {
  public:
   using Owned = std::unique_ptr<ForwardedRequest>;
 
-  /// A write came. It may go at once, or is kept: then null is returned.
+  /// A write came. Returns it if it may go at once; null: it is kept.
   [[nodiscard]] Owned take(Owned write) {
     write->after = write->address.connection->commits.here_end();
     if (behind_own_.empty() && may_follow_own(*write)) [[likely]] {
@@ -35,7 +36,7 @@ class ForwardedOrder {
     behind_own_.push_back(std::move(write));
     return nullptr;
   }
-  /// Calls go(write) for each that no longer has to wait for writes of this node.
+  /// Calls go(write) for each write that no longer has to wait for writes of this node.
   template <class F>
   void release(const F& go) {
     std::vector<Owned> still;
@@ -48,10 +49,11 @@ class ForwardedOrder {
     }
     behind_own_ = std::move(still);
   }
-  /// Whether any waits for writes of this node.
+  /// Whether any write waits for writes of this node.
   [[nodiscard]] bool any_behind_own() const noexcept { return !behind_own_.empty(); }
 
-  /// A write ended that went. The next one of its client to its key, which may go now; null: there is none.
+  /// `ended` was on its way and has ended. Returns the next write of its client to its key, which may go now;
+  /// null: there is none.
   [[nodiscard]] Owned next_of(const ForwardedRequest& ended) {
     const auto at = by_key_.find(ended.key_of_client);
     MXKV_ASSERT(at != by_key_.end(), "a write that went is known until it ended");
@@ -64,7 +66,7 @@ class ForwardedOrder {
     next->goes = true;
     return next;
   }
-  /// Those behind this one have waited as long as it has: they are given up with it.
+  /// The writes behind `late` have waited as long as it has: they are given up with it.
   void give_up_behind(const ForwardedRequest& late) {
     if (const auto at = by_key_.find(late.key_of_client); at != by_key_.end()) {
       for (const Owned& write : at->second) {
@@ -88,7 +90,8 @@ class ForwardedOrder {
   }
 
   std::vector<Owned> behind_own_;  ///< in the order sent
-  /// The writes behind the one that goes, by client and key. Two that share a number only wait for each other.
+  /// The writes behind the one on its way, by client and key. Writes that share a hash only wait for each
+  /// other.
   std::unordered_map<std::uint64_t, std::vector<Owned>> by_key_;
 };
 

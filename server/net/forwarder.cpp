@@ -14,11 +14,11 @@ namespace mxkv::server {
 namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
-/// Besides its text.
+/// Counted for each request in addition to its text.
 constexpr std::size_t kRequestBytes = sizeof(ForwardedRequest);
 constexpr std::size_t kMostFree = 1024;
 constexpr std::size_t kKeptText = 4096;
-/// A shard that is told to be somewhere else so often in a row is left alone for a moment.
+/// After so many answers "moved" in a row, the shard's requests pause for a moment.
 constexpr std::uint32_t kMovesAtOnce = 2;
 
 }  // namespace
@@ -56,12 +56,12 @@ std::unique_ptr<ForwardedRequest> Forwarder::take() {
   return taken;
 }
 
-// Nothing is sent, or answered, before the round ends.
+// Nothing is sent or answered before the round ends.
 void Forwarder::forward(std::unique_ptr<ForwardedRequest> request) {
   ForwardCounters::add(counters_.requests);
   const std::size_t bytes = request->text.size() + kRequestBytes;
   const std::size_t most = cluster_.options().forward_bytes;
-  const bool too_much = bytes_ + std::min(bytes, most / 2) > most;  // the largest values have to have a way
+  const bool too_much = bytes_ + std::min(bytes, most / 2) > most;  // large values must be able to pass, too
   bytes_ += bytes;
   ++on_way_;
   ended_.push_back(false);
@@ -143,7 +143,7 @@ bool Forwarder::end_turn() {
   if (order_.any_behind_own()) [[unlikely]] {
     order_.release([this](std::unique_ptr<ForwardedRequest> write) { line_up(std::move(write)); });
   }
-  // Each ends with what it gives to a link, or is listed again.
+  // Each line ends up with a link, or is listed again.
   for (const std::uint32_t shard : std::exchange(lines_due_, {})) {
     lines_[shard].listed = false;
     lines_[shard].look_again_ns = 0;
@@ -178,7 +178,8 @@ std::uint64_t Forwarder::most_sleep_ns() const noexcept {
 
 // --- A shard's requests ---
 
-// What was sent before goes again when nothing else of the shard is on its way: it is older than all of that.
+// Requests that were sent before go again as soon as nothing else of the shard is on its way, because they
+// are older than all of that.
 bool Forwarder::send_line(std::uint32_t shard, std::uint64_t now_ns) {
   Line& line = lines_[shard];
   if (line.idle()) {
@@ -191,7 +192,7 @@ bool Forwarder::send_line(std::uint32_t shard, std::uint64_t now_ns) {
     return true;
   }
   if (line.in_flight > 0 && (!line.again.empty() || line.peer != peer)) {
-    return false;  // its answer lists the shard again
+    return false;  // the answer lists the shard again
   }
   if (route.where == Route::to::nobody) {
     hold(line, now_ns + cluster_.options().again_ms * kNsPerMs, now_ns);
@@ -201,7 +202,8 @@ bool Forwarder::send_line(std::uint32_t shard, std::uint64_t now_ns) {
   PeerLink& reads = link(peer, false);
   PeerLink& writes = link(peer, true);
   if (now_ns < line.not_before_ns || !reads.usable(now_ns) || !writes.usable(now_ns)) {
-    line.unreached = line.unreached || now_ns >= line.not_before_ns;  // by requests for other shards
+    line.unreached = line.unreached || now_ns >= line.not_before_ns;  // requests for other shards may have
+                                                                      // found that
     hold(line, std::max({line.not_before_ns, reads.usable_ns(), writes.usable_ns()}), now_ns);
     list(shard);
     return false;
@@ -268,7 +270,7 @@ void Forwarder::answered(std::unique_ptr<ForwardedRequest> request, std::string_
   deliver(std::move(request), reply);
 }
 
-// Nothing was done. Who told it may know better, or nothing yet.
+// The node that answered has executed nothing. Its answer may name the new owner, or nobody yet.
 void Forwarder::moved(std::unique_ptr<ForwardedRequest> request, std::string_view address) {
   const std::uint32_t shard = request->shard;
   Line& line = lines_[shard];
@@ -368,7 +370,7 @@ void Forwarder::note_end(std::uint64_t number) {
   marks_.ended.store(ended, std::memory_order_release);
 }
 
-// The connection's next requests may begin in here.
+// finished() may start the connection's next requests.
 void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   MXKV_ASSERT(on_way_ > 0 && bytes_ >= request->text.size() + kRequestBytes, "a request ends once");
   --on_way_;

@@ -1,19 +1,22 @@
-// Brings a worker's requests to the nodes that own their keys, and their replies to the clients.
+// Forwards a worker's requests to the nodes that own their keys, and brings the replies to the clients.
 //
-// Requests of one shard go out in the order in which they came, to one node at a time: where the owner changes, what
-// is on its way is waited for first. Writes of one client to one key stay in their order (forwarded_order.hpp). What
-// cannot go out is held, and all of its shard behind it, until there is an owner, or its time is over.
+// Requests for one shard go out in the order in which they came, to one node at a time: when the owner
+// changes, requests wait until those on their way to the old owner have been answered. Writes of one client
+// to one key stay in order (forwarded_order.hpp). A request that cannot go out is held, and so are all
+// requests of its shard behind it, until the shard has an owner or the request's time is over.
 //
-// A node that has a key no more says so, and has done nothing. Where a connection breaks, what was not sent and what
-// only reads is sent again; of a write that was sent nobody knows whether it was done, and its client is told that.
+// A node that no longer has the key refuses the request as moved, and has done nothing. When a connection
+// breaks, requests that were not sent, and reads, are sent again. A write that was sent may or may not have
+// been done: its client gets an error that says so.
 //
-// A node is reached by two connections: what changes nothing does not wait there for what does, whose replies the log
-// holds back. Both never have requests of one client for one key at a time, as its session sees to that.
+// Each node is reached by two connections. Requests that change nothing have their own, so that they do not
+// wait behind writes, whose replies the log holds back. The session ensures that the two never carry requests
+// of one client for one key at the same time.
 //
-// What a client sent when its keys were elsewhere, and which are here by now, goes through this node's own listener
-// for peers: one way for all.
+// A client's requests may be in line for another node when this node becomes the owner. They then go through
+// this node's own peer listener, so that all take the same way.
 //
-// Where nodes speak TLS, both sides show a certificate of the same authority.
+// If nodes speak TLS, both sides show a certificate of the same authority.
 #pragma once
 
 #include <deque>
@@ -36,36 +39,36 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
  public:
   Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionTable& replies,
             asio::io_context& context, Happenings& happenings);
-  /// How it speaks to the other nodes; not said: without TLS. Before the worker runs.
+  /// Sets the TLS settings for other nodes; not called: no TLS. Before the worker runs.
   void set_tls(const TlsDoor* tls) noexcept { rules_.tls = tls; }
-  /// Its waits end: the context is to run once more before this goes.
+  /// Cancels its waits. The context must run once more before this is destroyed.
   void close();
 
   [[nodiscard]] std::unique_ptr<ForwardedRequest> take() override;
   void forward(std::unique_ptr<ForwardedRequest> request) override;
   [[nodiscard]] const ForwardCounters& counters() const noexcept override { return counters_; }
 
-  /// In a round: takes what came. Returns whether anything did.
+  /// Called in a round: takes replies that came. Returns whether any did.
   bool poll();
-  /// At its end: sends what was given. Returns whether anything was.
+  /// Called at the end of a round: sends the requests that were given. Returns whether there were any.
   bool end_turn();
-  /// Before the worker sleeps: what comes wakes it.
+  /// Called before the worker sleeps: arriving replies wake it.
   void wait();
-  /// How long it may sleep at most.
+  /// How long the worker may sleep at most, in ns.
   [[nodiscard]] std::uint64_t most_sleep_ns() const noexcept;
 
  private:
-  /// What waits for a shard's owner, and what is with it.
+  /// One shard's requests: those that wait for the owner, and those on their way to it.
   struct Line {
-    std::deque<std::unique_ptr<ForwardedRequest>> again;    ///< were sent before; these go first
-    std::deque<std::unique_ptr<ForwardedRequest>> waiting;  ///< were not
+    std::deque<std::unique_ptr<ForwardedRequest>> again;    ///< sent before; these go first
+    std::deque<std::unique_ptr<ForwardedRequest>> waiting;  ///< not sent yet
     std::uint32_t in_flight = 0;
-    std::uint32_t peer = 0;           ///< which has these
-    std::uint32_t moves = 0;          ///< in a row that it was told of
-    std::uint64_t not_before_ns = 0;  ///< nothing is sent
-    std::uint64_t look_again_ns = 0;  ///< while it is listed
+    std::uint32_t peer = 0;           ///< the node that has the requests in flight
+    std::uint32_t moves = 0;          ///< answers "moved" in a row
+    std::uint64_t not_before_ns = 0;  ///< no request is sent earlier
+    std::uint64_t look_again_ns = 0;  ///< when to look again, if it is listed
     bool listed = false;              ///< in lines_due_
-    bool unreached = false;           ///< the last that was sent found no connection, or it broke
+    bool unreached = false;           ///< the last request sent found no connection, or that broke
     [[nodiscard]] bool idle() const noexcept { return again.empty() && waiting.empty(); }
   };
 
@@ -76,7 +79,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   [[nodiscard]] bool send_line(std::uint32_t shard, std::uint64_t now_ns);
   void hold(Line& line, std::uint64_t until_ns, std::uint64_t now_ns);
   void drop_late(Line& line, std::uint32_t shard, std::uint64_t now_ns);
-  /// What is told a request that has waited for too long.
+  /// The error for a request that has waited for too long.
   [[nodiscard]] std::string why_late(const Line& line, std::uint32_t shard) const;
   void moved(std::unique_ptr<ForwardedRequest> request, std::string_view address);
   void list(std::uint32_t shard);
@@ -93,7 +96,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   ClusterStore& cluster_;
   Routes& routes_;
   ForwardMarks& marks_;
-  std::deque<bool> ended_;  ///< of those that began behind what marks_ tells as ended
+  std::deque<bool> ended_;  ///< whether each request behind marks_.ended has ended, in the order they began
   runtime::Worker& worker_;
   ConnectionTable& replies_;
   Happenings& happenings_;
@@ -105,14 +108,14 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   HandlerMemory events_memory_;
   bool events_awaited_ = false;
   bool events_there_ = false;
-  std::vector<std::unique_ptr<PeerLink>> links_;  ///< two of each peer, by its number; null: none was needed
+  std::vector<std::unique_ptr<PeerLink>> links_;  ///< two of each peer, by its number; null: not needed yet
   std::vector<PeerLink*> ready_;
   ForwardedOrder order_;
   std::vector<Line> lines_;  ///< by shard
   std::vector<std::uint32_t> lines_due_;
-  std::vector<std::unique_ptr<ForwardedRequest>> refused_;  ///< there is no memory for them
+  std::vector<std::unique_ptr<ForwardedRequest>> refused_;  ///< to be refused: no memory for them
   std::vector<std::unique_ptr<ForwardedRequest>> free_;
-  std::size_t bytes_ = 0;   ///< of all texts
+  std::size_t bytes_ = 0;   ///< bytes of all requests
   std::size_t on_way_ = 0;  ///< requests
   std::uint64_t next_ns_ = PeerLink::kNever;
 };

@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// Room for one operation at a time; a second, or a larger one, comes from the heap.
+/// Holds one operation at a time; a second or a larger one is allocated from the heap.
 /// Thread-safety: owner worker only.
 class HandlerMemory {
  public:
@@ -34,7 +34,7 @@ class HandlerMemory {
   bool used_ = false;
 };
 
-/// The allocator that hands it to Asio.
+/// The allocator through which Asio uses that memory.
 template <class T>
 class HandlerAllocator {
  public:

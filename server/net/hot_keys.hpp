@@ -1,7 +1,7 @@
-// The keys and ranges that are asked for most, of a sample of requests: the space-saving sketch of Metwally et al.
-// What is not known takes the place of the rarest one, and its count as an error: it may have come that often
-// before, or never. What is asked for in more than 1 of kMost sampled requests is always there. A sketch is of a
-// window of time; the one before is kept.
+// The hottest keys and ranges of a sample of requests: the space-saving sketch of Metwally et al. A key that
+// is not in the sketch replaces the rarest one, and takes that one's count as its error: it may have come
+// that often before, or never. Every key in more than 1 of kMost sampled requests is in the sketch. A sketch
+// covers a window of time; the previous window is kept.
 #pragma once
 
 #include <array>
@@ -23,17 +23,17 @@ class HotKeys {
 
   enum class what : std::uint8_t {
     key,
-    range,  ///< by its prefix, or where it begins
+    range,  ///< named by its prefix, or by its first bound
   };
   struct Count {
     what kind = what::key;
     std::string key;
-    std::uint64_t samples = 0;  ///< at most; it came at least `samples - error` times
+    std::uint64_t samples = 0;  ///< an upper bound; at least `samples - error` were seen
     std::uint64_t error = 0;
   };
 
   void add(what kind, std::string_view key, std::uint64_t now_ns);
-  /// Of this window and the one before; in no order, and each at most once.
+  /// The counts of this window and the one before, in no order, each key at most once.
   [[nodiscard]] std::vector<Count> counts(std::uint64_t now_ns) const;
   void clear();
 

@@ -1,5 +1,5 @@
 // Bytes of one connection that were read and not yet used: the beginning of a line, or requests that a paused
-// session did not get to. Most connections hold none; then it takes no memory.
+// session has not taken yet. Most connections hold no bytes, and then no memory.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class InputBuffer {
     return empty() ? std::string_view{} : std::string_view{block_->begin, block_->unsent()};
   }
 
-  /// Adds bytes at the end; moves what is held where it must, so views end.
+  /// Adds bytes at the end. May move the held bytes, so earlier views become invalid.
   void append(const char* data, std::size_t bytes) {
     if (bytes == 0) {
       return;
@@ -40,7 +40,7 @@ class InputBuffer {
     block_->end += bytes;
   }
 
-  /// Memory that append() of so many bytes would take; what it gives back for that not counted.
+  /// Memory that append() of so many bytes would take, without subtracting the memory that it gives back.
   [[nodiscard]] std::size_t needs(std::size_t bytes) const noexcept {
     if (bytes == 0 || (block_ != nullptr && (block_->room() >= bytes || moves_down(bytes)))) {
       return 0;
@@ -69,12 +69,12 @@ class InputBuffer {
   }
 
  private:
-  /// Whether there is room enough once what is held begins at the block's begin.
+  /// Whether there is room enough once the held bytes are moved to the block's begin.
   [[nodiscard]] bool moves_down(std::size_t bytes) const noexcept {
     return block_->unsent() + bytes <= static_cast<std::size_t>(block_->limit - block_->data()) / 2;
   }
-  /// Room of the block that follows. Twice the size each time: a long line that arrives in pieces is copied a
-  /// constant number of times.
+  /// Room of the next block. The size doubles each time, so that a long line that arrives in pieces is copied
+  /// only a constant number of times.
   [[nodiscard]] std::size_t grown(std::size_t bytes) const noexcept { return 2 * (block_->unsent() + bytes); }
   void grow(std::size_t bytes) {
     const std::size_t held = block_->unsent();

@@ -1,4 +1,4 @@
-// Which command a client sent last, as `client list` tells it.
+// The last command of a client, as `client list` shows it.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,8 @@
 
 namespace mxkv::server {
 
-/// Nothing: it has sent none. Written by the connection's worker, read by any thread. Relaxed: statistics.
+/// Empty: the client has sent no command. The connection's worker writes it, any thread reads it. Relaxed:
+/// statistics.
 using LastCommand = std::atomic<std::optional<protocol::verb>>;
 static_assert(LastCommand::is_always_lock_free);
 

@@ -1,5 +1,5 @@
-// A histogram of times: exponential buckets, each power of two in sixteen equal steps, so that a value is
-// known to 6 % whatever its size. One writer; any thread reads while it writes.
+// A histogram of times: exponential buckets, with sixteen equal steps for each power of two, so that every
+// value is known to 6 %. One thread writes; any thread may read meanwhile.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class LatencyHistogram {
     count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
-  /// Adds what was counted to `sum`.
+  /// Adds the counts to `sum`.
   void add_to(Counts& sum) const noexcept {
     for (std::size_t i = 0; i < kBuckets; ++i) {
       sum[i] += counts_[i].load(std::memory_order_relaxed);
@@ -43,7 +43,7 @@ class LatencyHistogram {
     const auto step = static_cast<unsigned>(value >> (power - kStepBits)) - kSteps;
     return (power - kStepBits + 1) * kSteps + step;
   }
-  /// The greatest value that is counted there.
+  /// The greatest value that the bucket counts.
   [[nodiscard]] static constexpr std::uint64_t greatest_of(std::size_t bucket) noexcept {
     MXKV_ASSERT(bucket < kBuckets, "a bucket of this histogram");
     if (bucket < kSteps) {
@@ -52,7 +52,7 @@ class LatencyHistogram {
     const unsigned shift = static_cast<unsigned>(bucket / kSteps) - 1;
     return ((std::uint64_t{kSteps} + bucket % kSteps + 1) << shift) - 1;
   }
-  /// The value that so many of `per_million` are not above; 0 of nothing.
+  /// The value that `per_million` of a million values do not exceed; 0 if nothing was counted.
   [[nodiscard]] static std::uint64_t percentile(const Counts& counts, std::uint64_t per_million) noexcept {
     std::uint64_t all = 0;
     for (const std::uint64_t count : counts) {

@@ -22,7 +22,7 @@ using config::ListenAddress;
 using runtime::Error;
 using runtime::Result;
 
-/// An address in the system's form.
+/// An address as the system's calls take it.
 struct Endpoint {
   sockaddr_storage storage{};
   socklen_t bytes = 0;
@@ -51,7 +51,7 @@ Endpoint unix_endpoint(const std::string& path) noexcept {
   return Endpoint::of(address);
 }
 
-/// The address was checked when it was read.
+/// The address was checked when the configuration was read.
 Endpoint endpoint_of(const ListenAddress& listen) noexcept {
   if (!listen.path.empty()) {
     return unix_endpoint(listen.path);
@@ -69,7 +69,7 @@ Endpoint endpoint_of(const ListenAddress& listen) noexcept {
   return Endpoint::of(v6);
 }
 
-/// Where a bound socket is.
+/// The address of a bound socket.
 ListenAddress address_of(int descriptor) {
   Endpoint endpoint;
   endpoint.bytes = sizeof endpoint.storage;
@@ -96,11 +96,11 @@ ListenAddress address_of(int descriptor) {
   return address;
 }
 
-/// Removes a socket file that no process answers on. Returns what stands in the way, or nothing.
+/// Removes a socket file on which no process answers. Returns the obstacle, or an empty text.
 std::string clear_path(const std::string& path) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0) {
-    return {};  // what is wrong besides that it is not there, bind() says
+    return {};  // other errors than a missing file show up in bind()
   }
   if (!S_ISSOCK(found.st_mode)) {
     return "the file exists and is no socket";
@@ -121,7 +121,7 @@ std::string clear_path(const std::string& path) {
   return unlink(path.c_str()) == 0 || errno == ENOENT ? "" : std::strerror(errno);
 }
 
-/// Binds; the file of a unix socket never has more permissions than wanted.
+/// Binds. The file of a unix socket never has more permissions than configured.
 bool bind_to(int descriptor, const ListenAddress& address) {
   const Endpoint endpoint = endpoint_of(address);
   const int on = 1;
@@ -149,7 +149,7 @@ Result<ListenSocket> ListenSocket::open(const ListenAddress& address) {
     return Error{"listen on " + config::format_listen(address) + ": " + why};
   };
   if (!address.path.empty()) {
-    if (address.path.size() >= sizeof(sockaddr_un::sun_path)) {  // a relative one that was made absolute
+    if (address.path.size() >= sizeof(sockaddr_un::sun_path)) {  // a relative path was made absolute
       return failed("the path is longer than 107 bytes");
     }
     if (const std::string obstacle = clear_path(address.path); !obstacle.empty()) {

@@ -1,8 +1,9 @@
 // A listening socket: opened at an address, or inherited from the process that started this one.
 //
-// A unix socket is a file, too. A file that no process answers on was left by one that crashed, and is
-// replaced. A file that is answered, or is no socket, is an error. The file goes with remove_file(), while the
-// socket still listens: so no other process can find it stale, replace it, and lose the new one to us.
+// A unix socket is also a file. A file on which no process answers was left by a process that crashed, and is
+// replaced. If a process answers, or the file is no socket, that is an error. remove_file() removes the file
+// while the socket still listens: otherwise another process could find the file stale and replace it, and we
+// would remove the new one.
 #pragma once
 
 #include <sys/types.h>
@@ -18,37 +19,37 @@ namespace mxkv::server {
 
 class TlsContext;
 
-/// Owns the descriptor, which is non-blocking and closed on exec. Thread-safety: that of a plain value.
+/// Owns the descriptor, which is non-blocking and closed on exec. Thread-safety: as a plain value.
 class ListenSocket {
  public:
   /// Binds and listens. Errors: "listen on ADDRESS: why".
   [[nodiscard]] static runtime::Result<ListenSocket> open(const config::ListenAddress& address);
-  /// Takes over a descriptor that was passed in. Errors: "descriptor N: why", if it is no stream socket that
-  /// listens.
+  /// Takes over a descriptor that the parent process passed in. Errors: "descriptor N: why", if it is not a
+  /// listening stream socket.
   [[nodiscard]] static runtime::Result<ListenSocket> inherit(int descriptor);
 
   ListenSocket(ListenSocket&& other) noexcept;
   ListenSocket& operator=(ListenSocket&& other) = delete;
   ListenSocket(const ListenSocket&) = delete;
   ListenSocket& operator=(const ListenSocket&) = delete;
-  /// Closes, and removes the file of a unix socket that was opened here.
+  /// Closes the socket, and removes its file if this object created it.
   ~ListenSocket();
 
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  /// Gives up the descriptor; the file remains this object's to remove.
+  /// Gives up the descriptor. This object still removes the file.
   [[nodiscard]] int release() noexcept { return std::exchange(descriptor_, -1); }
-  /// Where it listens; with the port that it got.
+  /// Where it listens, with the actual port.
   [[nodiscard]] const config::ListenAddress& address() const noexcept { return address_; }
-  /// What goes for its connections is as said there; where it listens stays.
+  /// Takes the settings for its connections from `from`. The address stays.
   void take_settings(const config::ListenAddress& from) {
     address_.node = from.node;
     address_.auth = from.auth;
     address_.tls = from.tls;
   }
-  /// What it speaks TLS by; null: it speaks none.
+  /// Sets the TLS context; null: it speaks no TLS.
   void set_tls(std::shared_ptr<const TlsContext> tls) noexcept { tls_ = std::move(tls); }
   [[nodiscard]] const std::shared_ptr<const TlsContext>& tls() const noexcept { return tls_; }
-  /// Removes the file of a unix socket that was opened here, if it is still the same.
+  /// Removes the unix socket's file if this object created it and it is still the same file.
   void remove_file() noexcept;
 
  private:

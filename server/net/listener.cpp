@@ -17,8 +17,8 @@ namespace mxkv::server {
 namespace {
 constexpr int kAcceptedAtOnce = 64;
 constexpr std::chrono::milliseconds kBackOff{100};
-/// Connections that were closed may not have been counted off yet, nor their descriptors be free; only those
-/// that are still too many are refused.
+/// Closed connections may still be counted, and their descriptors still be open, for a moment. Clients are
+/// refused only if there are too many connections after this time.
 constexpr std::chrono::milliseconds kGrace{10};
 }  // namespace
 
@@ -58,10 +58,10 @@ void Listener::accept_waiting() {
       }
       return;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      shortage_.end();  // the system looks for a descriptor before it looks for a connection
+      shortage_.end();  // accept4() takes a descriptor before it looks for a connection, so there is one
       break;
     }
-    // Else that connection was gone before it was accepted: the next one.
+    // Otherwise the client left before its connection was accepted: take the next one.
   }
   grace_given_ = false;
   wait();
@@ -78,7 +78,8 @@ void Listener::take(int socket) {
   counters_.total.fetch_add(1, std::memory_order_relaxed);
   counters_.open.fetch_add(1, std::memory_order_relaxed);
   const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // a unix socket has no such delay
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // no effect on a unix socket, which has no
+                                                                   // such delay
   set_keepalive(socket, limits_.keepalive_ms);
   receiver_.accepted(socket);
 }
@@ -106,8 +107,8 @@ void Listener::refuse_waiting(int error) {
   shortage_.keep_reserve();
 }
 
-// While descriptors are short it tries again whether or not a client comes: else nothing would tell that they
-// no longer are.
+// During a shortage of descriptors the listener retries even if no client comes: otherwise it would not
+// notice the end.
 void Listener::wait_later(std::chrono::milliseconds time) {
   backoff_.expires_after(time);
   backoff_.async_wait(InPlaceHandler{&backoff_memory_, [this](const boost::system::error_code& error) {

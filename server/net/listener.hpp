@@ -1,7 +1,7 @@
-// One listening socket: accepts, and hands the new sockets to the workers.
+// One listening socket: accepts clients and hands the new sockets to the workers.
 //
-// It lives on one worker. When the process is out of descriptors it tries every now and then, because the
-// socket stays readable and would be asked again and again. Clients that wait then are refused.
+// It lives on one worker. When the process has no descriptor left, it retries at intervals, because the
+// listening socket stays readable and would keep the worker busy. Clients that wait then are refused.
 #pragma once
 
 #include <chrono>
@@ -15,19 +15,19 @@
 
 namespace mxkv::server {
 
-/// Gets each accepted socket, non-blocking. Thread-safety: the listener's worker only.
+/// Takes the accepted sockets, which are non-blocking. Thread-safety: the listener's worker only.
 class SocketReceiver {
  public:
   SocketReceiver() = default;
   SocketReceiver(const SocketReceiver&) = delete;
   SocketReceiver& operator=(const SocketReceiver&) = delete;
 
-  /// Whether one may be taken: its address has not too many.
+  /// Whether the socket may be served: its address has not too many connections.
   [[nodiscard]] virtual bool admits(int socket) = 0;
-  /// Whether what comes may be too many: else it is let in whatever the limit of all connections.
+  /// Whether the limit of all connections applies. If not, every client is let in.
   [[nodiscard]] virtual bool is_limited() const noexcept = 0;
   virtual void accepted(int socket) = 0;
-  /// One was refused: there are as many connections as may be, or as many of its address.
+  /// A socket was refused: there are too many connections, or too many of its address.
   virtual void refused(int socket, bool by_address) = 0;
 
  protected:
@@ -50,18 +50,19 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Connections over the limit that unix sockets take: whoever may write to their file can look what the matter is.
+  /// Connections over the limit that unix sockets still accept, so that an administrator can find out why the
+  /// limit is reached.
   static constexpr std::uint32_t kReserve = 8;
 
   /// Waits for connections.
   void wait();
-  /// Accepts those that wait.
+  /// Accepts the connections that wait.
   void accept_waiting();
   void close();
 
  private:
   [[nodiscard]] static bool is_unix(int socket) noexcept;
-  /// Connections that may be open when one comes here.
+  /// How many connections may be open when this listener accepts one.
   [[nodiscard]] std::uint64_t most() const noexcept {
     return receiver_.is_limited() ? std::uint64_t{limits_.connections} + reserve_ : ~std::uint64_t{0};
   }

@@ -1,9 +1,10 @@
-// How long who says a wrong password waits before the next one is looked at: by connection, and by address, since one
-// may connect again.
+// How long a client that gave wrong passwords waits before its next password is checked. Counted by
+// connection and by address, since a client may connect again.
 //
-// The first few are free. Then the time doubles, up to a limit. It passes before a password is looked at, also a right
-// one: a right one that were answered sooner could be found by not waiting for the answer. The table is bounded; an
-// address that was quiet for a while is forgotten, and where there are too many the one that was quiet for longest.
+// The first few wrong passwords cost no wait. After that the wait doubles each time, up to a limit. A right
+// password waits, too: if it were answered sooner, a client could tell a wrong one by the wait alone. The
+// table is bounded. An address that has been quiet for a while is forgotten, and in a full table so is the
+// one that has been quiet for longest.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +16,28 @@
 
 namespace mxkv::server {
 
-/// What wrong logins lead to.
+/// The rules for wrong logins.
 struct LoginRules {
-  std::uint32_t free = 3;             ///< wrong ones of a connection that make nobody wait
-  std::uint32_t free_of_client = 20;  ///< of an address
-  std::uint32_t most = 10;            ///< of a connection: then it is closed
-  std::uint32_t first_ms = 100;       ///< the first time to wait
+  std::uint32_t free = 3;             ///< wrong logins of a connection that cost no wait
+  std::uint32_t free_of_client = 20;  ///< the same of an address
+  std::uint32_t most = 10;            ///< of a connection, which is then closed
+  std::uint32_t first_ms = 100;       ///< the first wait
   std::uint32_t longest_ms = 5000;
-  std::uint32_t forgotten_ms = 60'000;  ///< an address that was quiet for so long
+  std::uint32_t forgotten_ms = 60'000;  ///< an address that was quiet for so long is forgotten
 };
 
-/// Thread-safety: that of a plain value. Times are any clock's, in ms.
+/// Thread-safety: as a plain value. Times are in ms, of any clock.
 class LoginDelays {
  public:
   static constexpr std::size_t kMostClients = 4096;
 
   explicit LoginDelays(const LoginRules& rules) noexcept : rules_(rules) {}
 
-  /// How long a login of `client` waits on a connection that had `failures`. An empty name is nobody's.
+  /// How long a login of `client` waits on a connection that had `failures`. An empty client has no failures
+  /// of its own.
   [[nodiscard]] std::uint32_t delay_ms(std::string_view client, std::uint32_t failures,
                                        std::uint64_t now_ms) const;
-  /// Wrong logins of the address that are not forgotten.
+  /// The address's wrong logins that are not forgotten yet.
   [[nodiscard]] std::uint32_t failures(std::string_view client, std::uint64_t now_ms) const;
   void failed(std::string_view client, std::uint64_t now_ms);
   [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }

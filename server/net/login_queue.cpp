@@ -53,7 +53,8 @@ std::vector<LoginQueue::Waiting> LoginQueue::distrust(std::string_view address, 
   return dropped;
 }
 
-// The address whose turn it is, of those that have a login to be checked. Ties go to the login that waits longest.
+// The address whose turn it is, among those with a login that is due. Ties go to the login that has waited
+// longest.
 LoginQueue::At LoginQueue::next_address(Time now, bool clean) {
   At best = addresses_.end();
   std::pair<std::uint64_t, Time> first;
@@ -123,7 +124,7 @@ LoginQueue::Waiting LoginQueue::remove(At address, UserAt user,
   return removed;
 }
 
-// The latest login of the user with the most.
+// Removes the latest login of the user with the most logins.
 LoginQueue::Waiting LoginQueue::drop_of(At address) {
   const UserAt user = std::ranges::max_element(address->second.users, {},
                                                [](const auto& one) { return one.second.logins.size(); });

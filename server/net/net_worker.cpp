@@ -14,21 +14,21 @@ namespace mxkv::server {
 
 namespace {
 
-/// Between two times that those who wait for memory ask for it, where nothing else happens.
+/// How often a sleeping worker retries connections that wait for memory.
 constexpr std::uint64_t kMemoryAgainNs = 200'000;
 
-/// Between two looks at whether connections that are to leave rest, where nothing else happens.
+/// How often a sleeping worker checks whether leaving connections rest.
 constexpr std::uint64_t kLeavesAgainNs = 1'000'000;
 
-/// Between two times that unused task memory goes back: a burst often has another one behind it.
+/// How often unused task memory is given back at most: one burst is often followed by another.
 constexpr std::uint64_t kTrimEveryNs = 100'000'000;
 
-/// What sessions see of the store.
+/// The store as sessions see it.
 SessionStore& store_of(const NetShared& shared, Store& store) noexcept {
   return shared.cluster != nullptr ? static_cast<SessionStore&>(*shared.cluster) : store;
 }
 
-/// Between two looks of a busy worker at listeners and timers.
+/// How often a busy worker looks at listeners and timers.
 constexpr std::uint64_t kContextEveryNs = 250'000;
 
 }  // namespace
@@ -79,7 +79,8 @@ NetWorker::~NetWorker() {
   }
   timer_.cancel();
   sweep_timer_.cancel();
-  // Their waits refer to them until the handlers ran; closed connections have no turn any more.
+  // The contexts' waits refer to these objects until their handlers have run. Closed connections get no more
+  // turns.
   for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
     connection->listed_ = false;
   }
@@ -105,7 +106,7 @@ void NetWorker::take_events() {
   }
 }
 
-// What comes is taken in the next round.
+// The wait only wakes the worker. The next round takes the events.
 void NetWorker::wait_for_events() {
   if (!std::exchange(events_awaited_, true)) {
     events_wait_.async_wait(
@@ -138,7 +139,7 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   if (!host_.rate_waiters.empty() && now_ns() >= host_.rate_at_ns) [[unlikely]] {
     give_rate_room();
   }
-  // Only those that are ready now: another turn of theirs comes in the next round.
+  // Only connections that are ready now; if they become ready again, their turn comes in the next round.
   Connection* next = std::exchange(first_ready_, nullptr);
   Connection* const last = std::exchange(last_ready_, nullptr);
   const bool any = std::exchange(ready_act_, false);
@@ -151,7 +152,7 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
       in_flight += connection.in_flight();
     }
   }
-  if (next != nullptr) {  // these are the first of the next round
+  if (next != nullptr) {  // the connections left over come first in the next round
     last->next_ready_ = first_ready_;
     last_ready_ = first_ready_ == nullptr ? last : last_ready_;
     first_ready_ = next;
@@ -249,7 +250,7 @@ void NetWorker::make_ready(Connection& connection) noexcept {
   wait_for_memory(connection);
 }
 
-// A worker whose ready connections all wait for memory may sleep between two rounds.
+// If all ready connections wait for memory, the worker may sleep between two rounds.
 void NetWorker::wait_for_memory(Connection& connection) noexcept {
   MXKV_ASSERT(!connection.closed(), "a closed connection has no turn");
   if (connection.listed_) {
@@ -288,7 +289,7 @@ void NetWorker::adopt(int socket, const Door& door) {
   adopted(*connection);
 }
 
-// It is listed; the rest of its beginning here.
+// The connection is already linked; adds it to the events.
 void NetWorker::adopted(Connection& connection) {
   if (!events_.add(connection.socket_, connection)) {
     shared_.connections.starved.fetch_add(1, std::memory_order_relaxed);
@@ -391,7 +392,7 @@ void NetWorker::sending_waits(bool begins) {
   }
 }
 
-// A coarse clock that runs only while a connection could run out of time: an idle daemon has no timer.
+// A coarse clock. It runs only while a connection could time out, so an idle daemon has no timer.
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
@@ -414,8 +415,8 @@ void NetWorker::arm_timer() {
                                    }});
 }
 
-// Before the worker sleeps: items may expire meanwhile. Wakes it at least once a second then, for debugtime
-// may move the clock.
+// Called before the worker sleeps, because items may expire meanwhile. Then it wakes the worker at least once
+// a second, because debugtime may move the clock.
 void NetWorker::arm_sweep_timer() {
   const std::uint64_t at_us = store_.sweep().wake_at_us();
   if (at_us == ExpirySweep::kNever || sweep_timer_armed_) [[likely]] {

@@ -1,4 +1,4 @@
-// NetWorker's functions: logins that were judged elsewhere, and how much clients may have a second.
+// NetWorker's functions for logins judged on another thread, and for rate limits.
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -23,9 +23,10 @@ void NetWorker::tell_judged() {
   }
 }
 
-// In the order in which they came, a page a look: other connections have their turn between two pages. A page in which some
-// had room is followed by the next one at once. Else the next look is when one of the page may have room, or a millisecond
-// later where others were not looked at. Those that have still to wait do so behind those that come.
+// Looks at waiting sessions in order of arrival, one page a call, so that other connections have their turns
+// between pages. If some of a page had room, the next page follows at once. Otherwise the next look is when a
+// session of the page may have room, or after a millisecond if other sessions were not looked at. Sessions
+// that have to wait on go to the end.
 void NetWorker::give_rate_room() {
   constexpr std::uint64_t kNextPageNs = 1'000'000;
   std::vector<ConnectionState*>& waiters = host_.rate_waiters;
@@ -51,7 +52,7 @@ std::size_t NetWorker::review() {
     Connection& each = *std::exchange(connection, connection->next_);
     closed += each.review() ? 1U : 0U;
   }
-  host_.rate_at_ns = 0;  // who waits looks again: there may be more room than there was
+  host_.rate_at_ns = 0;  // waiting sessions look again, because there may be more room now
   return closed;
 }
 

@@ -1,4 +1,4 @@
-// NetWorker's functions: rounds as the journal sees them, and connections that wait for the disk.
+// NetWorker's functions for rounds as the journal sees them, and for connections that wait for the disk.
 #include <algorithm>
 #include <atomic>
 #include <iterator>
@@ -10,7 +10,7 @@
 
 namespace mxkv::server {
 
-// What holds in this round is asked for once, before anything runs.
+// Asks once for the state that holds in this round, before any task runs.
 void NetWorker::begin_disk_round() {
   runtime::Worker& worker = host_.worker;
   if (std::exchange(parked_, false)) {
@@ -19,7 +19,7 @@ void NetWorker::begin_disk_round() {
   const DiskGate::Round round = disk()->begin_round(worker.id().index(), worker.now_us());
   WorkerContext& context = store_.context(worker.id());
   context.mint_us = round.mint_us;
-  // A flush that was set later acts on what is older: no item tells that it is new.
+  // A flush set after the horizon acts on items that are older, and these do not show that the flush is new.
   const bool flushed_since = store_.flush_points().order.load(std::memory_order_relaxed) > round.horizon_us;
   context.horizon_us = flushed_since ? 0 : round.horizon_us;
   context.refusal = disk()->refusal();
@@ -47,7 +47,7 @@ void NetWorker::begin_disk_round() {
   note_waits();
 }
 
-// Each wait has an end, whatever becomes of the disk or of the brokers.
+// Every wait has an end, whatever happens to the disk or to the brokers.
 void NetWorker::give_up_late() {
   const std::uint64_t most_ns = disk()->most_wait_ns();
   if (most_ns == 0) {
@@ -65,8 +65,9 @@ void NetWorker::give_up_late() {
   }
 }
 
-// Sessions may have begun something since the round's end. And what the worker waits for may have come before
-// it said that it waits: it is asked for once more behind a fence, which pairs with the one that publishes it.
+// Sessions may have begun requests since the round's end. And the news for which the worker waits may have
+// been published before the worker said that it waits. So it asks once more behind a fence, which pairs with
+// the fence of the publisher.
 bool NetWorker::may_park() {
   if (told_waits_) {
     const DiskGate& gate = *disk();
@@ -86,7 +87,7 @@ void NetWorker::park() noexcept {
   }
 }
 
-// Whether what they were to be told is on disk will never be known: so they are not told.
+// Nobody will ever know whether these replies' records are on disk, so the replies are not sent.
 void NetWorker::close_held() {
   for (Connection* const connection : std::exchange(held_, {})) {
     connection->give_up_waiting();

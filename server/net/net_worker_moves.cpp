@@ -1,7 +1,8 @@
-// NetWorker's functions: connections that go to a worker that has less to do.
+// NetWorker's functions for connections that move to a less busy worker.
 //
-// The giver decides alone, by what all workers publish (balancer.hpp), and asks nobody: the socket comes in a
-// task of the taker's. Until that has run the giver's list still has it, so that it is told of at all times.
+// The giver decides alone, from the figures that all workers publish (balancer.hpp), and without asking the
+// taker: the socket arrives in a task on the taker. Until that task runs neither worker lists the connection,
+// but the client table (client_table.hpp) has it all the time.
 #include <unistd.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ void NetWorker::balance() {
 void NetWorker::choose_leaving(const Balancer::Advice& advice) {
   MXKV_ASSERT(advice.taker < shared_.workers.size(), "connections move among workers that have sockets");
   NetWorker& taker = *shared_.workers[advice.taker];
-  // What came to the taker in its last two windows does not show yet.
+  // Connections that came to the taker in its last two windows do not show in its figures yet.
   std::uint64_t takes_ns = taker.takes_ns_.load(std::memory_order_relaxed);
   if (takes_ns > now_ns()) {
     balancer_.gave(0);
@@ -106,7 +107,7 @@ void NetWorker::give_all(NetWorker& taker) {
   }
 }
 
-// Returns whether anything came of it.
+// Returns whether any connection left, or gave up leaving.
 bool NetWorker::let_leave() {
   const std::size_t before = leaving_.size();
   std::size_t left = 0;
@@ -155,7 +156,7 @@ void NetWorker::take_in(std::unique_ptr<MovedConnection> moved) {
     set_keepalive(moved->socket, limits_.keepalive_ms);
   }
   adopted(*connection);
-  // Users who were replaced while it was on its way had nobody to ask for it.
+  // If the users were replaced while the connection was on its way, no worker reviewed it.
   if (!connection->closed() && !connection->review()) {
     make_ready(*connection);
   }

@@ -1,4 +1,4 @@
-// NetWorker's functions: what becomes of connections that hold too much of its shares of memory.
+// NetWorker's functions for connections that hold too much of its shares of memory.
 #include <malloc.h>
 
 #include <algorithm>
@@ -15,14 +15,15 @@
 
 namespace mxkv::server {
 
-// All of them: if there is room for one page only, the others come back.
+// Wakes all waiting sessions. If there is room for one page only, the others wait again.
 void NetWorker::give_page_room() {
   for (ConnectionState* const entry : std::exchange(host_.starved, {})) {
     static_cast<Connection*>(entry->owner)->give_room();
   }
 }
 
-// As many as there is room for, in the order of the room. A holder that stalls makes room where there is none.
+// Admits as many waiters as there is room for, in the room's order. If there is none, closes holders that
+// stall.
 bool NetWorker::admit(Admission& admission, std::uint64_t room) {
   if (!admission.due(now_ns())) {
     return false;
@@ -56,7 +57,7 @@ bool NetWorker::admit(Admission& admission, std::uint64_t room) {
   return any;
 }
 
-/// The connections of which `bytes` says more than 0, those with the most first.
+/// The connections for which `bytes` is more than 0, those with the most bytes first.
 template <class Bytes>
 std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes& bytes) const {
   std::vector<std::pair<std::size_t, Connection*>> found;
@@ -89,8 +90,8 @@ bool NetWorker::relieve(ConnectionState& asking) {
   return true;
 }
 
-// Clients that hold much of what others need, and make no use of it, have to go: those that hold most first. All
-// connections are looked at once for each share.
+// Closes clients that hold much memory that others need, and make no use of it: those that hold most first.
+// Looks at all connections once for each share.
 void NetWorker::make_room() {
   const std::uint64_t now = now_ns();
   const MemoryShare& output = host_.directory.share();
@@ -126,7 +127,7 @@ void NetWorker::make_room() {
   if (input.is_short()) {
     for (const auto& [bytes, holder] : holders(
              [now](const Connection& one) { return one.sends_nothing(now) ? one.unfinished_bytes() : 0; })) {
-      // The beginnings of usual lines are many clients' and small; they go when there is nothing else to go.
+      // The beginnings of usual lines are small and belong to many clients, so they go last.
       const std::size_t least = input.held() > 3 * input.bytes() ? 0 : BlockPool::kSmallBlockBytes;
       if (!input.is_short() || bytes <= least) {
         break;
@@ -136,8 +137,8 @@ void NetWorker::make_room() {
   }
 }
 
-// Clients that never asked for anything go first. A client whose last request is younger than a second is not idle; then the
-// newcomer waits.
+// Among idle clients, those that never sent a request go first. A client that sent something within the last
+// second is not idle. If no client is idle, the newcomer waits.
 bool NetWorker::has_tls_room() {
   constexpr std::size_t kTlsParts = 8;
   constexpr std::size_t kLeastConnections = 128;
@@ -171,9 +172,9 @@ bool NetWorker::has_tls_room() {
   return true;
 }
 
-// The system's heap keeps what OpenSSL frees, between what others still have. One worker at a time walks over it, when it
-// has nothing else to do: that takes about a millisecond for each MiB that goes back. Where few connections have left and
-// others are open, their memory waits for the next ones.
+// The system's heap keeps the memory that OpenSSL frees, between blocks that are in use. One worker at a time
+// trims the heap, when it has nothing else to do: that takes about a millisecond for each MiB that is given
+// back. If only few connections have left and others are open, the next connections reuse the memory.
 std::uint64_t NetWorker::trim_system_memory() {
   constexpr std::size_t kTrimAfterTls = 64;  // of 14.5 KiB: less than 1 MiB stays
   constexpr std::uint64_t kEveryNs = 10'000'000'000;
@@ -185,14 +186,15 @@ std::uint64_t NetWorker::trim_system_memory() {
     return kEveryNs - since;
   }
   if (!shared_.trimmed_ns.compare_exchange_strong(trimmed, now_ns(), std::memory_order_relaxed)) {
-    return kEveryNs;  // another worker does it now
+    return kEveryNs;  // another worker trims the heap now
   }
   tls_left_ = 0;
   ::malloc_trim(0);
   return kForever;
 }
 
-// At most once a second. Those of the last second are told when something else happens, which is soon.
+// At most once a second. Connections closed within the last second are reported with the next event, which
+// comes soon.
 void NetWorker::tell_of_closed() {
   constexpr std::uint64_t kTellClosedEveryNs = 1'000'000'000;
   const auto untold = [](const std::atomic<std::uint64_t>& closed, std::uint64_t told) {

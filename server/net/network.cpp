@@ -19,7 +19,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// How long new settings are waited for: a worker's round is short.
+/// How long change() waits for new settings. A worker's round is short.
 constexpr std::chrono::milliseconds kLookEvery{1};
 constexpr int kLooksAtMost = 1000;
 
@@ -54,7 +54,7 @@ class DrainTask final : public runtime::MxTask {
   NetWorker& net_;
 };
 
-/// Wakes a worker whose watching connections have output.
+/// Wakes a worker whose watchers have lines to send.
 class WatchTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "send what is watched";
@@ -88,9 +88,9 @@ class SettingsTask final : public runtime::MxTask {
   std::atomic<std::uint64_t>& done_;
 };
 
-/// What a review of all workers came to.
+/// The result of a review on all workers.
 struct Review {
-  std::atomic<std::uint64_t> closed{0};  // relaxed: read when all are done
+  std::atomic<std::uint64_t> closed{0};  // relaxed: read after the acquire of `done`
   std::atomic<std::uint64_t> done{0};    // the release in ReviewTask pairs with the acquire in review_users()
 };
 
@@ -109,7 +109,7 @@ class ReviewTask final : public runtime::MxTask {
 
  private:
   NetWorker& net_;
-  std::shared_ptr<Review>* review_;  ///< tasks are not destroyed
+  std::shared_ptr<Review>* review_;  ///< a pointer, since tasks are not destroyed
 };
 
 /// For workers whose sockets are gone: they run no more, but are still told to stop. Has no state.
@@ -133,8 +133,8 @@ struct Network::Parts {
         arrivals(runtime_.options()),
         settings(settings_) {}
 
-  /// Where a listener's sockets go: to workers of the node that each one's packets arrive on, else to all; or
-  /// to those of the listener's node.
+  /// Gives a listener's sockets to the workers of its node. If it has none, to the workers of the node on which
+  /// a socket's packets arrive, or else to all.
   class Servers final : public SocketReceiver {
    public:
     Servers(Parts& parts, const config::ListenAddress& address, std::shared_ptr<const TlsContext> tls,
@@ -147,13 +147,13 @@ struct Network::Parts {
                 .takes_stale = address.reads == config::listener_reads::replica,
                 .tls = tls_.get()},
           workers_(parts.workers_of(address.node)) {}
-    /// Null: it speaks none.
+    /// Null: the listener speaks no TLS.
     [[nodiscard]] TlsDoor* tls() const noexcept { return tls_.get(); }
     void accepted(int socket) override {
       const std::vector<NetWorker*>* const near = door_.node ? nullptr : parts_.workers_near(socket);
       parts_.hand_over(near == nullptr ? workers_ : *near, socket, door_);
     }
-    /// Clients must not keep the other nodes out, of which there are few.
+    /// The limit is for clients. They must not keep other nodes out, which are few.
     [[nodiscard]] bool is_limited() const noexcept override { return !door_.peer; }
     [[nodiscard]] bool admits(int socket) override {
       NetWorker& acceptor = parts_.workers.front();
@@ -173,11 +173,11 @@ struct Network::Parts {
    private:
     Parts& parts_;
     const std::unique_ptr<TlsDoor> tls_;
-    const Door door_;  ///< the listener's; connections point here
+    const Door door_;  ///< connections point to this
     std::vector<NetWorker*> workers_;
   };
 
-  /// Workers that may serve clients of a listener of `node`, by the system's number.
+  /// Workers that may serve the clients of a listener of `node` (the system's number; none: all workers).
   [[nodiscard]] std::vector<NetWorker*> workers_of(std::optional<std::uint32_t> node) {
     const std::vector<std::uint32_t>& os_nodes = runtime.options().os_nodes;
     std::vector<NetWorker*> found;
@@ -190,7 +190,8 @@ struct Network::Parts {
     return found;
   }
 
-  /// Those of the node that its packets arrive on; null: none, or it is not asked for.
+  /// Workers of the node on which the socket's packets arrive; null: unknown, or the mode does not ask for
+  /// it.
   [[nodiscard]] const std::vector<NetWorker*>* workers_near(int socket) {
     const std::optional<runtime::NumaNodeId> node =
         accept.load(std::memory_order_relaxed) == config::accept_mode::node ? arrivals.of(socket)
@@ -228,18 +229,18 @@ struct Network::Parts {
   Credentials& credentials;
   NetShared shared;
   std::deque<BlockPool> input_pools;
-  std::deque<Servers> servers;  ///< of each socket; listeners and connections point there
+  std::deque<Servers> servers;  ///< one for each socket; listeners and connections point to them
   std::deque<NetWorker> workers;
-  std::vector<std::vector<NetWorker*>> by_node;  ///< the same
-  std::atomic<config::accept_mode> accept;       ///< relaxed: sockets that come later go by it
+  std::vector<std::vector<NetWorker*>> by_node;  ///< the same workers
+  std::atomic<config::accept_mode> accept;       ///< relaxed: applies to sockets that come later
   ArrivalNodes arrivals;
-  std::vector<const RequestSampler*> samplers;  ///< theirs
-  std::vector<ListenSocket> sockets;            ///< their descriptors are the acceptor's
-  std::vector<ConnectionFacts> listening;       ///< of the same
-  mutable std::mutex mutex;                     ///< guards settings; they are rarely looked at here
+  std::vector<const RequestSampler*> samplers;  ///< of the workers
+  std::vector<ListenSocket> sockets;            ///< the acceptor owns their descriptors
+  std::vector<ConnectionFacts> listening;       ///< facts of those
+  mutable std::mutex mutex;                     ///< guards settings, which are rarely read here
   Settings settings;
-  std::atomic<std::uint64_t> settings_set{0};  ///< by workers, ever
-  std::uint64_t settings_sent = 0;             ///< to workers, ever
+  std::atomic<std::uint64_t> settings_set{0};  ///< how often a worker applied settings
+  std::uint64_t settings_sent = 0;             ///< how often settings were sent to a worker
 };
 
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,

@@ -1,6 +1,6 @@
-// The network side of the daemon: a NetWorker for each worker, the listeners, and handing sockets over.
+// The network side of the daemon: a NetWorker for each worker, the listeners, and the hand-over of sockets.
 //
-// No Asio in here: the daemon's other sources include it.
+// This header does not include Asio, because other sources of the daemon include it.
 #pragma once
 
 #include <cstddef>
@@ -33,42 +33,42 @@ class ClusterStore;
 
 class Network {
  public:
-  /// Becomes the poller of all workers. Start-up only; all arguments outlive this. `disk`: null: there is no
-  /// journal.
-  /// `cluster`: null: this node has all keys.
+  /// Becomes the poller of all workers. Start-up only; all arguments outlive this. `disk` null: there is no
+  /// journal. `cluster` null: this node serves all keys.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
           const config::StatsOptions& stats, const config::BalanceOptions& balance, WarningSink& log,
           DiskGate* disk = nullptr, ClusterStore* cluster = nullptr);
-  /// After the runtime stopped.
+  /// After the runtime has stopped.
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   /// Takes over the sockets; they accept when the runtime runs. Start-up only.
   void listen(std::vector<ListenSocket> sockets);
-  /// The same for other nodes of the cluster, and this one: no login is asked, and nothing that comes is sent on.
-  /// Where it has TLS, this node speaks it also to the others.
+  /// The same for the listener of the cluster's nodes, this one included. It asks for no login, and forwards
+  /// no request. Its TLS settings, if any, are also used to connect to other nodes.
   void listen_for_peers(ListenSocket socket);
-  /// What changes while it runs.
+  /// Settings that may change at run time.
   struct Settings {
     config::LimitOptions limits;
     config::StatsOptions stats;
     config::BalanceOptions balance{};  ///< mode and accept
   };
-  /// Sends new settings to all workers, and waits until they hold, or for a second. Returns whether they hold
-  /// everywhere. The main thread.
+  /// Sends new settings to all workers, and waits up to a second for them. Returns whether they hold on all
+  /// workers. The main thread.
   bool change(const Settings& settings);
-  /// The users were replaced: connections whose users are gone, or may something else now, are closed. Waits as
-  /// change() does, and returns how many were. The main thread.
+  /// The users were replaced: closes connections whose users are gone or have other rights. Waits as change()
+  /// does, and returns how many were closed. The main thread.
   std::size_t review_users();
-  /// Of the listeners that speak TLS. They live as long as this. The main thread.
+  /// The doors of listeners that speak TLS. They live as long as this. The main thread.
   [[nodiscard]] std::vector<TlsDoor*> tls_doors() const;
-  /// Those that were set last. Any thread.
+  /// The current settings. Any thread.
   [[nodiscard]] Settings settings() const;
-  /// Stops listening, answers what has arrived, closes all connections. Any thread that is no worker.
+  /// Stops listening, answers the requests that have arrived, closes all connections. Any thread but a
+  /// worker.
   void drain();
-  /// Ends a worker's sleep, or its next one, for what it waits for at the disk's gate. Any thread.
+  /// Ends the worker's sleep, or its next one, because the disk's gate has news for it. Any thread.
   void wake(std::size_t worker) noexcept;
   /// Whether drain() is done. Any thread.
   [[nodiscard]] bool drained() const noexcept;
@@ -77,11 +77,11 @@ class Network {
   /// One a worker. Any thread.
   [[nodiscard]] const std::vector<const RequestSampler*>& samplers() const noexcept;
   [[nodiscard]] const SlowLog& slow_log() const noexcept;
-  /// A page of the connections of now, and before the first of them the listeners. Any thread.
+  /// A page of the open connections; the listeners come before the first. Any thread.
   [[nodiscard]] std::vector<ConnectionFacts> connections(AdminCursor& cursor) const;
-  /// All of them as people ask for them. Any thread.
+  /// All connections, for administrators. Any thread.
   [[nodiscard]] ClientTable& clients() noexcept;
-  /// How many each worker has, or will have. Any thread.
+  /// Connections that each worker has, or is about to get. Any thread.
   [[nodiscard]] std::vector<std::uint64_t> connections_by_worker() const;
   /// Forgets slow requests and hot keys. Any thread.
   void forget_samples();

@@ -1,7 +1,7 @@
-// The only place of this folder that includes OpenSSL; for its sources, never for its public headers.
+// The only place that includes OpenSSL; for the sources of this folder, never for its public headers.
 //
-// Its errors are in a queue of each thread. Whoever makes a call that fails takes them out at once, so that the
-// queue is empty whenever a call begins.
+// OpenSSL keeps its errors in a queue for each thread. After a failed call the caller takes them out at once,
+// so that the queue is empty whenever a call begins.
 #pragma once
 
 #include <openssl/bio.h>
@@ -18,7 +18,7 @@
 
 namespace mxkv::server {
 
-/// What OpenSSL says of the call that just failed; its queue is empty then. Empty: it says nothing.
+/// OpenSSL's reason for the last failure. Empties its queue. Empty: no reason is known.
 inline std::string take_openssl_error() {
   std::string text;
   if (const char* const reason = ERR_reason_error_string(ERR_peek_error()); reason != nullptr) {

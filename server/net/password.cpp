@@ -34,7 +34,7 @@ bool is_hash_of(const std::string& hash, const std::string& password) {
   const std::string_view text = made == nullptr ? "*" : made;
   const bool same = text.size() == hash.size() && CRYPTO_memcmp(text.data(), hash.data(), hash.size()) == 0;
   OPENSSL_cleanse(scratch.get(), sizeof(crypt_data));
-  // crypt sees the password up to a NUL only: what stands behind one would be any.
+  // crypt reads the password up to a NUL only, so anything behind one would be accepted.
   return same && !text.starts_with('*') && password.find('\0') == std::string::npos;
 }
 

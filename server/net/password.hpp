@@ -1,7 +1,7 @@
-// Passwords: hashes of crypt(5), and digests by which a password that was verified is known again at once.
+// Passwords: hashes of crypt(5), and digests that recognize a verified password at once.
 //
-// A hash of crypt takes milliseconds on purpose. A digest is an HMAC by a key that only this process has: it tells
-// nothing to who finds it elsewhere, and takes a microsecond.
+// A hash of crypt takes milliseconds on purpose. A digest takes a microsecond. It is an HMAC whose key only
+// this process has, so it is useless to anybody who steals it.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace mxkv::server {
 inline constexpr std::size_t kDigestBytes = 32;
 using PasswordDigest = std::array<std::uint8_t, kDigestBytes>;
 
-/// Makes digests; each has a key of its own. Thread-safety: any thread.
+/// Makes digests; each object has its own key. Thread-safety: any thread.
 class PasswordDigester {
  public:
   /// Throws std::runtime_error when the system has no random bytes.
@@ -26,16 +26,16 @@ class PasswordDigester {
   std::array<std::uint8_t, kDigestBytes> key_{};
 };
 
-/// Takes as long for any two.
+/// Compares in constant time.
 [[nodiscard]] bool same_digest(const PasswordDigest& a, const PasswordDigest& b) noexcept;
 
-/// Whether `hash` is of `password`. Takes milliseconds, and a MiB or more. Any thread.
+/// Whether `hash` is a hash of `password`. Takes milliseconds, and a MiB or more. Any thread.
 [[nodiscard]] bool is_hash_of(const std::string& hash, const std::string& password);
 
-/// A new hash by yescrypt; empty: the system makes none. Any thread.
+/// A new yescrypt hash; empty: the system cannot make one. Any thread.
 [[nodiscard]] std::string hash_password(const std::string& password);
 
-/// Leaves no bytes of it behind.
+/// Overwrites the text and empties it.
 void wipe(std::string& text) noexcept;
 
 }  // namespace mxkv::server

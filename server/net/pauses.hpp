@@ -1,24 +1,25 @@
-// Why a session takes no requests: a set of reasons, each added where it is found and removed where it ends.
+// The set of reasons why a session takes no requests. Each reason is added where it is found and removed
+// where it ends.
 #pragma once
 
 #include <cstdint>
 
 namespace mxkv::server {
 
-/// One reason. The comment says what removes it.
+/// One reason. Its comment names the event that removes it.
 enum class pause : std::uint16_t {
   turn = 1,         ///< its share of this turn is used up: the next run
-  in_flight = 2,    ///< as many as allowed are in flight, or wait for their order: the next allowance
+  in_flight = 2,    ///< too many requests are in flight, or wait for their order: the next allowance
   output = 4,       ///< unsent replies are above the high-water mark or the share: the next allowance
-  order = 8,        ///< a range, batch or barrier conflicts with what is in flight: the next run
+  order = 8,        ///< a range, batch or barrier conflicts with requests in flight: the next run
   page_room = 16,   ///< a page of a range needs room in the worker's share: give_room()
   value_room = 32,  ///< a large value needs room in the worker's share: give_room()
   memory = 64,      ///< room is being made for a value: the next run
-  input_end = 128,  ///< the client sends nothing more: never
-  journal = 256,    ///< too much waits to be written to the journal: journal_has_room()
-  move = 512,       ///< the connection is to go to another worker: stay(), or it has gone
-  login = 1024,     ///< the client said who it is: judged()
-  rate = 2048,      ///< its user or its address had its share of this second: rate_has_room()
+  input_end = 128,  ///< the client has ended its input: never
+  journal = 256,    ///< too many bytes wait to be written to the journal: journal_has_room()
+  move = 512,       ///< the connection shall move to another worker: stay(), or it has gone
+  login = 1024,     ///< the client's login is being judged: judged()
+  rate = 2048,      ///< its user or its address used up its rate: rate_has_room()
 };
 
 /// Plain value.
@@ -49,15 +50,15 @@ constexpr Pauses operator|(pause a, pause b) noexcept {
   return Pauses{a} | Pauses{b};
 }
 
-/// Reasons that are looked at again in each run.
+/// Reasons that each run checks again.
 inline constexpr Pauses kRetried = pause::turn | pause::order | pause::memory;
-/// Reasons that the allowance of requests decides on.
+/// Reasons that RequestAllowance decides on.
 inline constexpr Pauses kOfAllowance = pause::turn | pause::in_flight | pause::output;
-/// Reasons that end when the worker's share has room.
+/// Reasons that end when the worker's share of memory has room.
 inline constexpr Pauses kOfRoom = pause::page_room | pause::value_room;
-/// Reasons for which nothing is taken, and that others end.
+/// Reasons for which the session takes nothing until others end them.
 inline constexpr Pauses kUntilTold = kOfRoom | pause::journal | pause::move | pause::login | pause::rate;
-/// Reasons that end when operations do.
+/// Reasons that end when operations end.
 inline constexpr Pauses kOfOperations = pause::in_flight | pause::order;
 /// All reasons that end while the connection lives.
 inline constexpr Pauses kPassing = kRetried | kOfAllowance | kOfRoom;

@@ -8,7 +8,7 @@ namespace mxkv::server {
 
 namespace {
 
-// The port is behind the last colon; an address of version 6 is in brackets.
+// The port is behind the last colon. An IPv6 address is in brackets.
 std::optional<PeerAddress> resolve(std::string_view text, int flags) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) {

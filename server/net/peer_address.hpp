@@ -1,4 +1,5 @@
-// Addresses of other nodes: `host:port`, as it is told between nodes and in the map, and what a socket needs.
+// Addresses of other nodes: `host:port`, as in the map and between nodes, and in the form that a socket
+// needs.
 #pragma once
 
 #include <sys/socket.h>
@@ -14,9 +15,9 @@ struct PeerAddress {
   socklen_t bytes = 0;
 };
 
-/// Of an address in numbers: 10.0.0.1:11311 or [::1]:11311. None: it is something else, a name as a rule.
+/// Parses a numeric address: 10.0.0.1:11311 or [::1]:11311. None: it is not numeric, as a rule a name.
 [[nodiscard]] std::optional<PeerAddress> numeric_address(std::string_view text);
-/// The same of a name, which is looked up, and may take long. None: nobody knows it. Any thread.
+/// Looks up a name, which may take long. None: the name is unknown. Any thread.
 [[nodiscard]] std::optional<PeerAddress> looked_up(const std::string& text);
 
 }  // namespace mxkv::server

@@ -17,9 +17,9 @@ constexpr std::string_view kNoop = "mn\r\n";
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10U;
 constexpr std::uint64_t kFirstPauseNs = 10'000'000;
 constexpr std::uint64_t kLongestPauseNs = 500'000'000;
-/// Between two looks at whether a name was found.
+/// How often to check whether the lookup of a name is done.
 constexpr std::uint64_t kLookUpAgainNs = 10'000'000;
-/// An empty buffer of more than this is given back.
+/// An empty buffer of more than this is freed.
 constexpr std::size_t kKeptBytes = std::size_t{256} << 10U;
 
 void give_up_room(std::string& buffer) {
@@ -43,7 +43,7 @@ void PeerLink::begin_connecting(std::uint64_t now_ns) {
   look_again_ns_ = now_ns + kLookUpAgainNs;
   fresh_ = true;
   ForwardCounters::add(counters_.connects);
-  if (lookup_.valid()) {  // of an earlier try, which was given up
+  if (lookup_.valid()) {  // of an earlier attempt that was given up
     state_ = state::resolving;
   } else if (const std::optional<PeerAddress> to = numeric_address(address_)) {
     connect(*to, now_ns);
@@ -92,7 +92,7 @@ void PeerLink::await_output() {
 void PeerLink::connected(std::uint64_t now_ns) {
   if (rules_.tls == nullptr) {
     state_ = state::up;
-    readable_ = true;  // whatever was told of it before
+    readable_ = true;  // events may have come before
     return;
   }
   state_ = state::greeting;
@@ -109,7 +109,7 @@ void PeerLink::shake_hands(std::uint64_t now_ns) {
   switch (socket_.shake_hands(read_on_)) {
     case PeerSocket::outcome::done:
       state_ = state::up;
-      readable_ = true;  // something may have come with its last bytes
+      readable_ = true;  // replies may have come with the last bytes of the handshake
       since_ns_ = now_ns;
       break;
     case PeerSocket::outcome::wants_input:
@@ -126,7 +126,7 @@ void PeerLink::shake_hands(std::uint64_t now_ns) {
   }
 }
 
-// What was not sent can go elsewhere, and what only reads can, too: the owner knows.
+// Gives all unanswered requests back. The owner decides which of them may be sent again.
 void PeerLink::fail(std::uint64_t now_ns, bool refused) {
   if (const std::string why = socket_.complaint(); !why.empty()) {
     owner_.complained(address_, why);
@@ -154,7 +154,7 @@ void PeerLink::send(std::unique_ptr<ForwardedRequest> request, std::uint64_t now
   if (in_flight_.empty()) {
     if (state_ == state::up && socket_.has_ended()) {
       fail(now_ns);
-      again_ns_ = now_ns;  // it was good until its peer left
+      again_ns_ = now_ns;  // the link worked until the other node closed it
     }
     frame_ = ReplyFrame{request->shape};
     since_ns_ = state_ == state::up ? now_ns : since_ns_;
@@ -211,7 +211,7 @@ void PeerLink::read(std::uint64_t now_ns) {
   if (std::exchange(writable_, false) && output_waits_) {
     output_waits_ = false;
     events_.watch_output(socket_.descriptor(), *this, false);
-    readable_ = readable_ || rules_.tls != nullptr;  // a read of TLS may have waited for it
+    readable_ = readable_ || rules_.tls != nullptr;  // a TLS read may have waited to write
     if (state_ == state::connecting) {
       if (!socket_.has_connected()) {
         fail(now_ns);
@@ -252,7 +252,7 @@ void PeerLink::read(std::uint64_t now_ns) {
   }
 }
 
-// What a listener says of itself that lets nobody in, and has read nothing.
+// Whether these bytes are the error of a listener that lets nobody in and has read no request.
 bool PeerLink::refuses(std::string_view bytes) {
   if (bytes == protocol::kWantsTls) {
     owner_.complained(address_, "it speaks TLS only");
@@ -261,7 +261,7 @@ bool PeerLink::refuses(std::string_view bytes) {
   return bytes == protocol::kTooManyConnections;
 }
 
-// False: what came is nothing that was asked for.
+// False: the bytes are no reply that is owed.
 bool PeerLink::take(std::string_view bytes) {
   if (input_.empty()) {
     input_ = bytes.substr(take_replies(bytes));

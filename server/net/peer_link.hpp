@@ -1,7 +1,8 @@
-// One connection to another node of the cluster: requests go out in a row, replies come back in the same.
+// One connection to another node of the cluster: sends requests in order and takes the replies in the same
+// order.
 //
-// It connects when there is something to send, and again, with growing pauses, when that failed. Nothing here is
-// ever sent twice: what was on its way when a connection broke goes back to who gave it.
+// It connects when there is something to send, and again, after growing pauses, when that failed. It never
+// sends a request twice: when the connection breaks, it gives the unanswered requests back to its owner.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ namespace mxkv::server {
 class PeerLink;
 class TlsDoor;
 
-/// Whose links they are. Thread-safety: owner worker only.
+/// The owner of peer links. Thread-safety: owner worker only.
 class PeerLinkOwner {
  public:
   PeerLinkOwner() = default;
@@ -33,9 +34,9 @@ class PeerLinkOwner {
 
   /// A request was answered.
   virtual void answered(std::unique_ptr<ForwardedRequest> request, std::string_view reply) = 0;
-  /// A request was not, and will not be. `sent`: some of it, so that it may have been done.
+  /// A request will not be answered. `sent`: at least a part of it was sent, so it may have been executed.
   virtual void lost(std::unique_ptr<ForwardedRequest> request, bool sent) = 0;
-  /// What TLS found wrong with the node at `address`, or it with this one.
+  /// TLS failed with the node at `address`; `why` is the complaint of either side.
   virtual void complained(const std::string& address, const std::string& why) = 0;
 
  protected:
@@ -43,9 +44,9 @@ class PeerLinkOwner {
 };
 
 struct PeerLinkRules {
-  std::uint64_t connect_ns = 1'000'000'000;  ///< and to shake hands
-  std::uint64_t answer_ns = 10'000'000'000;  ///< without a byte, where some are owed
-  const TlsDoor* tls = nullptr;              ///< what nodes show each other; null: they speak no TLS
+  std::uint64_t connect_ns = 1'000'000'000;  ///< for connecting, and for the handshake
+  std::uint64_t answer_ns = 10'000'000'000;  ///< without a byte while replies are owed
+  const TlsDoor* tls = nullptr;              ///< certificates for both sides; null: nodes speak no TLS
 };
 
 /// Thread-safety: owner worker only.
@@ -59,35 +60,36 @@ class PeerLink {
   PeerLink(const PeerLink&) = delete;
   PeerLink& operator=(const PeerLink&) = delete;
 
-  /// Whether it takes requests: not while it pauses before it connects again.
+  /// Whether it takes requests. It does not during its pause before it connects again.
   [[nodiscard]] bool usable(std::uint64_t now_ns) const noexcept {
     return state_ != state::down || now_ns >= again_ns_;
   }
-  /// When it will be, if it is not.
+  /// When it will take requests, if it does not now.
   [[nodiscard]] std::uint64_t usable_ns() const noexcept { return again_ns_; }
-  /// Goes out with flush().
+  /// Queues a request for flush().
   void send(std::unique_ptr<ForwardedRequest> request, std::uint64_t now_ns);
-  /// Sends what is there, as far as the socket takes it; connects first. Returns whether anything happened.
+  /// Sends the queued bytes, as far as the socket takes them; connects first. Returns whether it sent any or
+  /// failed.
   bool flush(std::uint64_t now_ns);
-  /// Its socket was told of: read() has to follow.
+  /// Its socket had an event: read() must follow.
   void became_ready(Readiness now) noexcept;
-  /// Takes what has come; the owner is told of each reply.
+  /// Takes the bytes that came, and calls the owner with each reply.
   void read(std::uint64_t now_ns);
-  /// Gives up what took too long.
+  /// Gives up a connect, a handshake or a reply that takes too long.
   void check(std::uint64_t now_ns);
   /// When check() has something to do.
   [[nodiscard]] std::uint64_t next_ns() const noexcept;
 
   [[nodiscard]] bool busy() const noexcept { return !in_flight_.empty(); }
   [[nodiscard]] bool ready() const noexcept { return readable_ || writable_; }
-  /// Memory of what came and is not a whole reply yet.
+  /// Memory of a reply that has not come whole.
   [[nodiscard]] std::size_t held_bytes() const noexcept { return input_.size(); }
 
  private:
   enum class state : std::uint8_t { down, resolving, connecting, greeting, up };
   struct InFlight {
     std::unique_ptr<ForwardedRequest> request;
-    std::uint64_t begins_at;  ///< in all bytes that were ever sent
+    std::uint64_t begins_at;  ///< position in all bytes ever sent
   };
 
   void begin_connecting(std::uint64_t now_ns);
@@ -100,7 +102,7 @@ class PeerLink {
   bool send_some(std::uint64_t now_ns);
   [[nodiscard]] bool take(std::string_view bytes);
   [[nodiscard]] std::size_t take_replies(std::string_view bytes);
-  /// `refused`: by a server that reads nothing.
+  /// `refused`: the server reads nothing, so no request was executed.
   void fail(std::uint64_t now_ns, bool refused = false);
 
   PeerLinkOwner& owner_;
@@ -113,18 +115,18 @@ class PeerLink {
   bool read_on_ = false;
   bool writable_ = false;
   bool output_waits_ = false;
-  bool failed_ = false;  ///< what came was no reply
-  bool fresh_ = false;   ///< nothing came yet
+  bool failed_ = false;  ///< the bytes that came are no reply
+  bool fresh_ = false;   ///< no byte came on this connection yet
   PeerSocket socket_;
   std::future<std::optional<PeerAddress>> lookup_;
-  std::uint64_t look_again_ns_ = 0;  ///< whether its name was found
-  std::uint64_t since_ns_ = 0;       ///< it connects, or nothing came that is owed
+  std::uint64_t look_again_ns_ = 0;  ///< when to check the lookup of its name
+  std::uint64_t since_ns_ = 0;       ///< since when it connects, or the last byte came
   std::uint64_t again_ns_ = 0;
   std::uint64_t pause_ns_ = 0;
   std::deque<InFlight> in_flight_;
   std::string output_;
-  std::size_t output_sent_ = 0;      ///< of output_
-  std::uint64_t output_begins_ = 0;  ///< of all bytes ever, where output_ begins
+  std::size_t output_sent_ = 0;      ///< bytes of output_ that are sent
+  std::uint64_t output_begins_ = 0;  ///< where output_ begins, in all bytes ever sent
   std::string input_;
   ReplyFrame frame_;
 };

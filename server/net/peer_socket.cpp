@@ -41,7 +41,7 @@ void PeerSocket::secure(std::shared_ptr<const TlsContext> context) {
   tls_ = std::make_unique<TlsStream>(std::move(context), socket_, tls_side::connects);
 }
 
-// Nothing more is told of where a plain read was short, unless its end is near.
+// A short plain read has emptied the socket, unless `read_on` says that more may be there.
 PeerSocket::Moved PeerSocket::read(std::span<char> into, bool read_on) {
   if (tls_ != nullptr) {
     return tls_->read(into, read_on);
@@ -71,7 +71,7 @@ PeerSocket::Moved PeerSocket::write(std::string_view bytes) {
   return {0, errno == EAGAIN || errno == EWOULDBLOCK ? outcome::wants_output : outcome::failed};
 }
 
-// Of TLS there may be something to be read that is no answer, such as tickets.
+// TLS may have bytes to read that are no answer, such as tickets.
 bool PeerSocket::has_ended() {
   char byte = 0;
   if (tls_ != nullptr) {

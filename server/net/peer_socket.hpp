@@ -1,4 +1,4 @@
-// The socket of a connection to another node: what is sent goes as it is, or by TLS.
+// The socket of a connection to another node, with or without TLS.
 #pragma once
 
 #include <memory>
@@ -28,20 +28,22 @@ class PeerSocket {
   [[nodiscard]] bool is_open() const noexcept { return socket_ >= 0; }
   [[nodiscard]] int descriptor() const noexcept { return socket_; }
 
-  /// done, wants_output: has_connected() tells when that was told of, or failed.
+  /// done, or wants_output: when the socket takes output, has_connected() says whether it succeeded.
   [[nodiscard]] outcome connect(const PeerAddress& to) noexcept;
   [[nodiscard]] bool has_connected() const noexcept;
-  /// From now on it speaks TLS. shake_hands() follows. Throws std::bad_alloc.
+  /// Speaks TLS from now on; call shake_hands() next. Throws std::bad_alloc.
   void secure(std::shared_ptr<const TlsContext> context);
   [[nodiscard]] outcome shake_hands(bool read_on) { return tls_->shake_hands(read_on); }
 
   /// Fills `into` as far as it can; done: there may be more. `read_on`: see Readiness.
   [[nodiscard]] Moved read(std::span<char> into, bool read_on);
-  /// Sends what it can of it; done: there may be room for more. What was not sent comes first the next time.
+  /// Sends as many bytes as it can; done: there may be room for more. The next call begins with the bytes not
+  /// sent.
   [[nodiscard]] Moved write(std::string_view bytes);
-  /// Where nothing is owed: whatever there is to be read is the end.
+  /// Whether the other side has ended the connection. Only while no reply is owed, so that any data means the
+  /// end.
   [[nodiscard]] bool has_ended();
-  /// What TLS found wrong with the other side, or it with this one; empty: nothing.
+  /// The TLS error of either side; empty: none.
   [[nodiscard]] std::string complaint() const { return tls_ == nullptr ? std::string{} : tls_->reason(); }
 
  private:

@@ -1,8 +1,9 @@
-// So much a second: a bucket that whoever takes part draws from, on any worker.
+// A rate limit: a bucket from which connections on any worker draw.
 //
-// It is one word: the time up to which all was drawn. What is drawn moves it on; it is never more than a second
-// behind now, so that a second's worth may be drawn at once. Who draws more than there is leaves a debt, and the
-// next waits for it: so what is drawn may be counted when it is known, after a turn.
+// The bucket is one word: the time up to which all was drawn. A draw moves that time on. It is never more
+// than a second behind now, so that at most a second's worth may be drawn at once. A draw may take more than
+// the bucket has. That leaves a debt, and the next draw waits until it is paid. So requests and bytes may be
+// drawn when their number is known, after a turn.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: any thread. Relaxed: a limit, nothing is ordered by it.
+/// Thread-safety: any thread. Relaxed: a limit; it orders no other memory.
 class Rate {
  public:
   static constexpr std::uint64_t kSecondNs = 1'000'000'000;
@@ -29,7 +30,7 @@ class Rate {
     }
     return drawn >= now_ns ? 0 : amount(now_ns - drawn, rate);
   }
-  /// Whether nothing was drawn that counts now.
+  /// Whether the bucket is full.
   [[nodiscard]] bool rests(std::uint64_t now_ns) const noexcept {
     return drawn_ns_.load(std::memory_order_relaxed) <= least(now_ns);
   }
@@ -45,7 +46,7 @@ class Rate {
                                             std::memory_order_relaxed)) {
     }
   }
-  /// When there is room for one, or for the least part of a second's worth that one should wait for.
+  /// When there is room again: for one unit, or at least kLeastWaitNs later, so that waits are not too short.
   [[nodiscard]] std::uint64_t next_ns() const noexcept {
     const std::uint64_t rate = std::max<std::uint64_t>(1, a_second_.load(std::memory_order_relaxed));
     return drawn_ns_.load(std::memory_order_relaxed) + std::max(kSecondNs / rate + 1, kLeastWaitNs);

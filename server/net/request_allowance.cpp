@@ -18,7 +18,8 @@ Pauses RequestAllowance::renew(const config::LimitOptions& limits, const ReplyQu
   const std::size_t unsent = replies.unsent_bytes();
   const std::size_t part = share.open() / 4;
   const std::size_t most_unsent = std::min<std::size_t>(limits.output_high_water, part);
-  // Once over a limit, half of it must be free again, so that it does not come and go with each request.
+  // Once a limit was reached, half of it must be free again, so that the pause does not begin and end with
+  // each request.
   const auto below = [before](pause reason, std::size_t value, std::size_t limit) {
     return value < (before.has(reason) ? (limit + 1) / 2 : limit);
   };

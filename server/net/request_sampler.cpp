@@ -13,7 +13,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// What stands for a range: its prefix, or the bound that it begins at.
+/// The name of a range: its prefix, or the bound where it begins.
 std::string_view name_of_range(const protocol::RangeRequest& range) noexcept {
   const protocol::RangeBound& first = range.reverse ? range.high : range.low;
   const std::string_view name = range.by_prefix ? range.prefix : first.unbounded ? "" : first.key;
@@ -69,7 +69,7 @@ void RequestSampler::configure(const config::StatsOptions& options, const runtim
 
 void RequestSampler::change(const config::StatsOptions& options) noexcept {
   if (options.sample != one_in()) {
-    hot_keys_.clear();  // what the other sample met is to be multiplied by another number
+    hot_keys_.clear();  // counts of the old sample would be scaled by the new rate
   }
   one_in_.store(options.sample, std::memory_order_relaxed);
   left_ = 0;
@@ -109,7 +109,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
     return;
   }
   Sample& sample = samples_[pending_++];
-  // Of several keys each has a reply, and so has the END behind those of gat.
+  // Each of several keys has a reply, and for gat so has the END behind them.
   const bool many = protocol::is_retrieval(request.op) && request.key_count > 1;
   const std::uint32_t more = request.key_count - (kind == command_kind::get ? 1 : 0);
   sample.entry = &entry;
@@ -132,8 +132,8 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   MXKV_PROBE2(request_begin, name_of(kind).data(), worker_);
 }
 
-// Where the reply ends is known only when it is written. What else its connection wrote in the same round counts to it:
-// a gate holds or lets go the output of a round together.
+// The end of a reply is known only once it is written. Other bytes that the connection wrote in the same
+// round count as part of it, because a gate holds or releases a round's output together.
 bool RequestSampler::is_answered(Sample& sample) {
   ReplyQueue& replies = sample.entry->replies;
   if (!sample.answered && replies.is_past(sample.ticket)) {

@@ -12,7 +12,7 @@ namespace {
 using protocol::least_role;
 using protocol::verb;
 
-/// Statistics that show keys or clients, or change something. The first word of the group is looked at.
+/// Statistics that show keys or clients, or change something. The first word of the group decides.
 bool is_for_administrators(std::string_view group) noexcept {
   constexpr std::array<std::string_view, 5> kGroups{"conns", "hot", "slow", "detail", "reset"};
   const std::string_view word = group.substr(0, group.find(' '));
@@ -71,8 +71,8 @@ bool keys_permitted(const User& user, const protocol::Request& request) noexcept
 
 }  // namespace
 
-// The last key that begins with the prefix has no end; the first that is greater and does not is the prefix with its
-// last byte that is not 255 one higher, and nothing behind it.
+// The keys with a prefix have no greatest one. The first key behind all of them is the prefix without its
+// trailing 255 bytes, with its last byte one higher.
 bool lies_within(const protocol::RangeRequest& range, std::string_view prefix) noexcept {
   if (range.by_prefix) {
     return range.prefix.starts_with(prefix);

@@ -1,7 +1,7 @@
-// What a user may ask for: by role, and by the prefixes of its keys.
+// Decides what a user may do, by its role and by the prefixes of its keys.
 //
-// A request is carried out as it was sent, or not at all: one of several keys that is forbidden forbids the line, and
-// so does a range that is not all within one prefix, also where nothing is in the rest of it.
+// A request is executed as it was sent, or not at all: if one of several keys is forbidden, so is the line. A
+// range must lie completely within one prefix, even if the rest of it holds no keys.
 #pragma once
 
 #include "protocol/request.hpp"
@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: any thread.
+/// Whether the user may make the request. Thread-safety: any thread.
 [[nodiscard]] bool permits(const User& user, const protocol::Request& request) noexcept;
 
 /// Whether the user may change the item of one key.

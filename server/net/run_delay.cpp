@@ -16,7 +16,7 @@ void RunDelay::note_thread() noexcept {
   }
 }
 
-// The second number of the file. It is opened each time: descriptors are for clients.
+// Reads the second number of the file. Opens it each time, because descriptors are for clients.
 std::uint64_t RunDelay::sum_ns(std::uint64_t before) const noexcept {
   const int thread = thread_.load(std::memory_order_relaxed);
   if (thread == 0) {

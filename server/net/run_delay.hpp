@@ -1,8 +1,8 @@
-// How long a worker's thread could run and had no CPU, by the system's account.
+// How long a worker's thread was runnable but had no CPU, by the system's accounting.
 //
-// Where workers share their CPUs with others, such as clients, a worker that sleeps is not run at once when
-// something comes. By its idle clock it has nothing to do until then, and would be given more of what it does
-// not get done. A system that does not tell has no such delay.
+// If workers share their CPUs with other processes, such as clients, a worker is not run at once when an
+// event wakes it. Until then its idle clock counts that time as idle, and the worker would be given even more
+// of the work that it cannot finish. On a system without that accounting the delay is unknown.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ class RunDelay {
   RunDelay(const RunDelay&) = delete;
   RunDelay& operator=(const RunDelay&) = delete;
 
-  /// It is the calling thread's.
+  /// The calling thread is the worker's.
   void note_thread() noexcept;
-  /// All of it so far; `before`, if that cannot be known. Any thread.
+  /// The delay so far, in ns; `before` if it cannot be read. Any thread.
   [[nodiscard]] std::uint64_t sum_ns(std::uint64_t before) const noexcept;
 
  private:
-  std::atomic<int> thread_{0};  // relaxed: a name; 0: none noted
+  std::atomic<int> thread_{0};  // relaxed: only the thread's number; 0: not noted
 };
 
 }  // namespace mxkv::server

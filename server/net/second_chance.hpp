@@ -1,5 +1,5 @@
-// A bounded set of those that are used: who comes when it is full takes the place of one that was not used since it came,
-// or since the hand came by last. A use costs a store.
+// A bounded set of recently used members. When it is full, a new member replaces one that has not been used
+// since it came, or since the hand last passed it. A use costs one store.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace mxkv::server {
 
-/// What a member keeps of the set. Thread-safety: that of a plain value.
+/// A member's place in the set. Thread-safety: as a plain value.
 class SecondChancePlace {
  public:
   [[nodiscard]] bool taken() const noexcept { return at_ != kNone; }
-  /// It is not the next to leave.
+  /// Marks the member as used, so that the hand passes it once.
   void use() noexcept { used_ = true; }
 
  private:
@@ -31,7 +31,8 @@ class SecondChancePlace {
 template <class T>
 class SecondChance {
  public:
-  /// Takes one in that is not there. It has `most` members then, one at least: leaves(T&) for each that has to go.
+  /// Adds a member that is not in the set. If it then has more than `most` members (at least one), calls
+  /// leaves(T&) for each that has to go.
   template <class F>
   void add(T& one, std::size_t most, const F& leaves) {
     MXKV_ASSERT(!one.place.taken(), "nobody is in it twice");
@@ -54,7 +55,7 @@ class SecondChance {
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
 
  private:
-  // Ends: a second time round nobody is used.
+  // Ends: in a second round no member is marked as used.
   T& next_victim() noexcept {
     for (;; ++hand_) {
       hand_ = hand_ < members_.size() ? hand_ : 0;

@@ -15,7 +15,7 @@ Session::Session(SessionHost& host, ConnectionOwner& owner, bool asks_login)
   }
 }
 
-// It was admitted where it began.
+// The client was let in on the worker where it came from.
 Session::Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat)
     : host_(&host), entry_(&host.directory.open(owner)), held_(host.input) {
   binary ? state_.begin_binary() : state_.begin_text();
@@ -65,7 +65,7 @@ void Session::receive(char* data, std::size_t bytes, std::size_t headroom) {
   }
   const std::string_view held = held_.view();
   if (held.size() <= headroom) {
-    // The beginning of a request goes in front of the rest of it: cheaper than the rest behind it.
+    // Copy the beginning of a request in front of its rest: cheaper than the rest behind the beginning.
     const std::size_t front = held.size();
     std::copy(held.begin(), held.end(), data - front);
     held_.clear();
@@ -101,21 +101,21 @@ void Session::run(std::string_view data, bool held) {
     const bool started = start_waiting();
     used += state_.takes_input() ? process(data.substr(used)) : data.size() - used;
     const bool blocked = first_waiting_ != nullptr || pauses_.has(kOfOperations);
-    // A store may end operations at once; then nothing would come back to requests that wait for them.
+    // A store may end operations at once. Then no later event would resume the requests that wait for them.
     if (!blocked || (ended == entry_->ended && !started)) {
       break;
     }
   }
   keep_rest(data.substr(used), used, held);
-  end_round();  // what else was allowed is not taken in this turn
+  end_round();  // unused allowance is given back at the end of the turn
   note_what_resumes();
   running_ = false;
 }
 
-// What was not used is the beginning of a request, or waits for a pause to end.
+// Unused bytes are the beginning of a request, or wait for a pause to end.
 void Session::keep_rest(std::string_view rest, std::size_t used, bool held) {
   if (pauses_ == pause::input_end && state_.takes_input()) {
-    drain();  // all that can be taken was: what is left is a request that will never be complete
+    drain();  // all that could be taken was: the rest is a request that will never be complete
   }
   if (!state_.takes_input()) {
     held_.clear();
@@ -135,7 +135,7 @@ void Session::note_what_resumes() noexcept {
   entry_->wants_resume = first_waiting_ != nullptr || pauses_.has(kOfOperations);
   entry_->resume_at = too_many ? allowance_.resume_at() : 0;
   if (pauses_.has(pause::order) && entry_->order.ranges_in_flight() > 0) {
-    entry_->resume_at = std::numeric_limits<std::uint32_t>::max();  // whenever one of them ended
+    entry_->resume_at = std::numeric_limits<std::uint32_t>::max();  // whenever a range has ended
   }
 }
 
@@ -148,7 +148,7 @@ std::size_t Session::process(std::string_view data) {
   while (state_.takes_input()) {
     if (watches()) {
       pull_watched();
-      return data.size();  // a watcher's requests are not heard
+      return data.size();  // a watcher's requests are ignored
     }
     if (!ready_for_input()) {
       break;
@@ -160,12 +160,12 @@ std::size_t Session::process(std::string_view data) {
     used += taken;
   }
   if (used == data.size() && !pauses_.has(kOfRoom | pause::order | pause::memory) && !takes_without_input()) {
-    pauses_.remove(kPassing);  // nothing is left that could be taken
+    pauses_.remove(kPassing);  // nothing is left to take
   }
   return used;
 }
 
-// Pages of a dump or a report, and a batch that came whole, need no input to go on.
+// Pages of a dump or a report, and a complete batch, need no input to continue.
 bool Session::ready_for_input() {
   if (state_.is(session_state::dump)) {
     return dump_ended();
@@ -205,13 +205,13 @@ std::size_t Session::take(std::string_view rest) {
     case session_state::watch:
     case session_state::draining:
     case session_state::refused:
-      break;  // process() does not come here with them
+      break;  // process() does not get here in these states
   }
   MXKV_ASSERT(false, "only states that read take input");
   return 0;
 }
 
-// Asked once: a byte that begins a line later means nothing.
+// Only the first byte of a connection decides. At the start of a later line it means nothing.
 std::size_t Session::take_opening(std::string_view data) {
   switch (protocol::protocol_of(data)) {
     case protocol::wire_protocol::undecided:

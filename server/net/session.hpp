@@ -1,25 +1,26 @@
-// The protocol state machine of one connection: bytes in, calls of the store and replies out. No sockets.
+// The protocol state machine of one connection: takes bytes, calls the store, writes replies. It has no
+// sockets.
 //
-// A session takes requests out of what was read, in order. Each starts at the store as soon as RequestOrder
-// lets it. What the session reads next is one word (session_state.hpp). Why it takes nothing is a set of
-// reasons (pauses.hpp). A paused session wants no input: bytes that were read are held, the rest stays in the
-// kernel.
+// A session takes requests, in order, out of the bytes that were read. Each request starts at the store as
+// soon as RequestOrder allows. The session's state says what it reads next (session_state.hpp). The reasons
+// why it takes no requests are a set (pauses.hpp). A paused session wants no input: bytes already read are
+// held, and the rest stays in the kernel.
 //
 // Its functions are divided by what they do:
 //   session.cpp           life, and the loop that takes input
 //   session_lines.cpp     lines
 //   session_gets.cpp      gets and sets, many at once, and lines of many keys
-//   session_requests.cpp  requests: which call of the store each is
+//   session_requests.cpp  requests, and the store's call for each
 //   session_order.cpp     requests that start, and requests that wait for their order
 //   session_values.cpp    data blocks
 //   session_batches.cpp   lines of batches
-//   session_login.cpp     clients that have not logged in, and what users may not do
-//   session_rates.cpp     how much a second
+//   session_login.cpp     clients that have not logged in, and requests that users may not make
+//   session_rates.cpp     rate limits
 //   session_binary.cpp    requests of the binary protocol
-//   session_sasl.cpp      how its clients log in
+//   session_sasl.cpp      logins in the binary protocol
 //   session_streams.cpp   dumps, reports of administration, and watched events
-//   session_room.cpp      what it takes of the worker's shares of memory
-// One that rests may go on in another worker: see connection_moves.cpp.
+//   session_room.cpp      the memory that it takes of the worker's shares
+// A session that rests may continue on another worker: see connection_moves.cpp.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@
 
 namespace mxkv::server {
 
-/// What the order of a connection is to know of a request for one key.
+/// How a single-key request counts in its connection's order.
 inline operation_kind kind_of(const protocol::PointRequest& request) noexcept {
   return request.terms.ordered                             ? operation_kind::write
          : request.only_reads() && !request.tells_access() ? operation_kind::read
@@ -58,12 +59,13 @@ inline operation_kind kind_of(const protocol::PointRequest& request) noexcept {
 /// Thread-safety: owner worker only.
 class Session {
  public:
-  /// `owner` is resumed when operations end that the session waits for. `asks_login`: where there are users.
+  /// `owner` is resumed when operations that the session waits for end. `asks_login`: clients must log in if
+  /// there are users.
   Session(SessionHost& host, ConnectionOwner& owner, bool asks_login = true);
-  /// Goes on where one that rested had come to; `held` is what that had read and not used. `binary`: see
-  /// speaks_binary().
+  /// Continues a session that rested on another worker. `held`: the bytes that it had read and not used.
+  /// `binary`: see speaks_binary().
   Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat = {});
-  /// What was started still runs; what waits is dropped.
+  /// Operations in flight continue; waiting requests are dropped.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -74,24 +76,24 @@ class Session {
   [[nodiscard]] std::span<char> value_space();
   /// `bytes` were read into value_space().
   void received_value(std::size_t bytes);
-  /// The client will send nothing more; what it sent is still answered.
+  /// The client will send nothing more. Requests that came are still answered.
   void end_of_input();
-  /// Goes on with what is held: in a new turn, when output was sent, when operations ended.
+  /// Continues with the held bytes: in a new turn, when output was sent, or when operations ended.
   void resume();
-  /// The worker's share may have room again for what the session pauses for.
+  /// The worker's share of memory may have the room that the session waits for.
   void give_room();
-  /// The journal takes in nothing more for now: neither does the session, until journal_has_room().
+  /// The journal accepts nothing for now. The session takes no requests until journal_has_room().
   void wait_for_journal() noexcept { pauses_.add(pause::journal); }
   void journal_has_room() {
     pauses_.remove(pause::journal);
     resume();
   }
-  /// Goes on with the login that it waits for, which was judged.
+  /// Continues after the login that it waits for was judged.
   void judged();
   [[nodiscard]] bool login_judged() const noexcept { return login_->judged(); }
-  /// There may be room again in its user's or its address's share of a second; false: there is none yet.
+  /// Its user's and its address's rates may have room again. False: they have none yet.
   [[nodiscard]] bool rate_has_room();
-  /// Bytes came which it need not have looked at yet.
+  /// Called after bytes came that the session may not have looked at yet.
   void charge_input() {
     if (metered_) [[unlikely]] {
       charge();
@@ -100,44 +102,45 @@ class Session {
       }
     }
   }
-  /// What its address uses, or rates that began or ended to limit; null: nobody counts.
+  /// Sets the usage of its address, or reviews whether there are rates; null: the address is not counted.
   void meter(Usage* client) noexcept;
-  /// Where it shows the last command from now on; it outlives the session.
+  /// Sets where the session writes its last command; outlives the session.
   void show_last(LastCommand& where) noexcept { last_ = &where; }
-  /// Who logged in; null: nobody had to.
+  /// The user that logged in; null: none was required.
   [[nodiscard]] const User* user() const noexcept { return seat_.user(); }
-  /// The users were read again: false: who logged in here is to leave.
+  /// The users were read again. False: this session's user must leave.
   [[nodiscard]] bool user_stays();
-  /// Its user goes with it to another worker.
+  /// Moves its user to the session on another worker.
   [[nodiscard]] UserSeat give_seat() noexcept { return std::move(seat_); }
-  /// Whether it is between two requests, and nothing but its own pauses keeps it from taking the next.
+  /// Whether it is between two requests, and only pauses that pass by themselves keep it from taking the
+  /// next.
   [[nodiscard]] bool may_move() const noexcept {
     return state_.between_requests() &&
            !pauses_.has(kOfRoom | pause::journal | pause::input_end | pause::rate);
   }
-  /// Takes no more requests, so that it comes to rest. Only if it may move.
+  /// Takes no more requests, so that it comes to rest. Only if may_move().
   void come_to_rest() noexcept {
     pauses_.remove(kRetried);
     pauses_.add(pause::move);
   }
-  /// Goes on after come_to_rest().
+  /// Continues after come_to_rest().
   void stay() {
     pauses_.remove(pause::move);
     resume();
   }
-  /// Whether nothing of it is under way: another session may go on with what it holds.
+  /// Whether it has nothing under way, so that another session may continue with its held bytes.
   [[nodiscard]] bool rests() const noexcept {
     return may_move() && !running_ && first_waiting_ == nullptr && entry_->order.in_flight() == 0 &&
            entry_->replies.all_closed() && unsent_bytes() == 0 && !entry_->awaits_disk &&
            entry_->phase == connection_phase::open;
   }
-  /// Bytes that were read and not used; they stay until the next call of another function.
+  /// Bytes read and not used; valid until the next call of a non-const function.
   [[nodiscard]] std::string_view held() const noexcept { return held_.view(); }
-  /// There is no memory for what it began to send: says so, and takes nothing more.
+  /// There is no memory for its unfinished input: tells the client, and takes nothing more.
   void refuse_input();
-  /// Requests that it took since it is with this worker, whatever became of them. Wraps around.
+  /// Requests taken on this worker, with any outcome. Wraps around.
   [[nodiscard]] std::uint32_t requests() const noexcept { return allowance_.taken(); }
-  /// The end of a round in which something was answered.
+  /// Called at the end of a round in which it got replies.
   void end_round() noexcept {
     if (allowance_.promises()) {
       allowance_.keep_promise(load(), host_->directory.share());
@@ -150,36 +153,36 @@ class Session {
   [[nodiscard]] session_state state() const noexcept { return state_.current(); }
   [[nodiscard]] bool refused() const noexcept { return state_.is(session_state::refused); }
   [[nodiscard]] bool watches() const noexcept { return state_.is(session_state::watch); }
-  /// Whether its client speaks the binary protocol, as far as it has said anything.
+  /// Whether its client speaks the binary protocol, once it has sent anything.
   [[nodiscard]] bool speaks_binary() const noexcept { return state_.speaks_binary(); }
   [[nodiscard]] Pauses pauses() const noexcept { return pauses_; }
   [[nodiscard]] bool paused_for(pause reason) const noexcept { return pauses_.has(reason); }
-  /// Whether the bytes that come next may be shown in a log: they begin a request, and hold no password.
+  /// Whether the next bytes may be shown in a log: they begin a request and hold no password.
   [[nodiscard]] bool expects_line() const noexcept { return state_.expects_line(); }
-  /// Whether bytes that can be read now could be used.
+  /// Whether it could use bytes that can be read now.
   [[nodiscard]] bool wants_input() const noexcept { return state_.takes_input() && pauses_.empty(); }
-  /// Whether nothing comes any more: when the output was sent, the connection may be closed.
+  /// Whether it will produce no more replies: once the output is sent, the connection may be closed.
   [[nodiscard]] bool finished() const noexcept {
     return !state_.takes_input() && first_waiting_ == nullptr && entry_->replies.all_closed();
   }
-  /// Whether nothing but the journal keeps it, and all that came before was taken and answered: what it holds is at most a
-  /// request that has not come whole. If no more input comes, there is nothing left to do.
+  /// Whether only the journal keeps it from reading, and everything before was taken and answered. Then it
+  /// holds at most the beginning of a request, and if no more input comes, it has nothing left to do.
   [[nodiscard]] bool awaits_input_alone() const noexcept {
     const bool is_idle = !takes_without_input() && first_waiting_ == nullptr &&
                          entry_->order.in_flight() == 0 && entry_->replies.all_closed();
     return pauses_ == pause::journal && state_.takes_input() && (is_idle || watches()) && unsent_bytes() == 0;
   }
-  /// Whether it was ended for what the client sent.
+  /// Whether it was ended because of an error in the client's input.
   [[nodiscard]] bool ended_in_error() const noexcept { return in_error_; }
-  /// Whether it is in the middle of taking input.
+  /// Whether it is just taking input.
   [[nodiscard]] bool running() const noexcept { return running_; }
 
   [[nodiscard]] ConnectionState& entry() const noexcept { return *entry_; }
   [[nodiscard]] OutputBuffer& output() const noexcept { return entry_->replies.output(); }
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return entry_->replies.unsent_bytes(); }
-  /// Bytes that are kept of a request that is not complete, but for values.
+  /// Bytes held of a request that is not complete. Bytes of values are not counted.
   [[nodiscard]] std::size_t unfinished_bytes() const noexcept { return held_.view().size() + kept_; }
-  /// Whether its large value came so slowly up to `now_ns` that it is to make room for another one.
+  /// Whether its large value came so slowly up to `now_ns` that it should make room for another one.
   [[nodiscard]] bool value_is_slow(std::uint64_t now_ns) const noexcept {
     return admitted_ != 0 &&
            now_ns - admitted_ns_ > Admission::kStallsNs + (admitted_ - block_left_) * Admission::kNsOfByte;
@@ -193,12 +196,12 @@ class Session {
 
   /// A line of many keys.
   struct KeysLine {
-    protocol::PointRequest each;  ///< what is asked of each
+    protocol::PointRequest each;  ///< the request for each key
     std::size_t bytes = 0;        ///< of the keys that are left
     std::size_t end_bytes = 0;    ///< between the last key and the next line
   };
 
-  // Taking input: each returns how many bytes were used.
+  // Taking input: each function returns how many bytes it used.
   void run(std::string_view data, bool held);
   void keep_rest(std::string_view rest, std::size_t used, bool held);
   void note_what_resumes() noexcept;
@@ -235,10 +238,10 @@ class Session {
   [[nodiscard]] bool is_line(const protocol::Parsed& parsed, std::string_view data);
   void leave(std::string_view data);
   void note_last(protocol::verb op) noexcept { last_->store(op, std::memory_order_relaxed); }
-  /// Tells the log, with who it was.
+  /// Writes an event to the log, with the client's name.
   void note(happening what, const std::string& text = {}) const;
   void drain();
-  /// Drains for what the client sent.
+  /// Drains because of an error in the client's input.
   void drain_in_error() {
     in_error_ = true;
     drain();
@@ -259,9 +262,9 @@ class Session {
                                                bool more);
   void answer_binary(protocol::BinaryForm form, protocol::binary_status status);
   void answer_binary_text(protocol::BinaryForm form, std::string_view text);
-  /// The request may be one of the sample.
+  /// Times the request if it belongs to the sample.
   void sample(const protocol::Request& request);
-  /// It has to wait, and is taken again: it counts once, and its time goes on.
+  /// The request has to wait and will be taken again: it is counted once, and its time continues.
   void take_again() noexcept { again_ = entry_->replies.next_ticket(); }
 
   // Blocks.
@@ -295,7 +298,7 @@ class Session {
     return left != 0 ? left : renew_allowance();
   }
   [[nodiscard]] std::uint32_t renew_allowance() noexcept;
-  /// Whether a request may be taken; then it is counted.
+  /// Whether a request may be taken. If so, counts it.
   [[nodiscard]] bool may_take() noexcept {
     if (allowed() == 0) [[unlikely]] {
       return false;
@@ -315,7 +318,7 @@ class Session {
   void hold(const char* data, std::size_t bytes);
   void keep(std::size_t bytes) noexcept;
   void keep_no_more() noexcept;
-  /// A value is complete, or will not be; those of a batch are kept on.
+  /// A value is complete, or never will be: gives up its room, unless it belongs to a batch.
   [[gnu::always_inline]] void give_up_room() noexcept {
     if ((kept_ | admitted_) != 0 && batch_ == nullptr) [[unlikely]] {
       keep_no_more();
@@ -328,8 +331,8 @@ class Session {
   [[nodiscard]] bool dispatch_alone(const protocol::Request& request, operation_kind kind);
   void administer(const protocol::Request& request, const ReplyAddress& address);
   void begin_page(protocol::Request& request) noexcept;
-  /// `kind`: kind_of(request). `value`: of a command that stores; it is taken. `silent`: the client is told
-  /// nothing.
+  /// `kind`: kind_of(request). `value`: of a command that stores; it is moved from. `silent`: the client gets
+  /// no reply.
   [[gnu::always_inline]] void start(const protocol::PointRequest& request, operation_kind kind,
                                     ItemBuilder* value, bool silent) {
     MXKV_DCHECK(kind == kind_of(request), "the order knows what starts");
@@ -347,12 +350,12 @@ class Session {
   std::size_t take_keys_of_get(std::string_view line);
 
   // Their order.
-  /// Starts a request if it may; else it has to wait. `claim` is for either.
+  /// Whether the request may start now; if not, it has to wait. Sets `claim` in both cases.
   [[nodiscard]] bool starts_now(operation_kind kind, std::string_view key, OrderClaim& claim);
   void enqueue(const protocol::PointRequest& request, ItemBuilder* value, OrderClaim claim,
                std::uint32_t ticket);
   bool start_waiting();
-  /// Its order lets it.
+  /// Starts a request whose order allows it.
   [[gnu::always_inline]] void launch(const protocol::PointRequest& request, operation_kind kind,
                                      ItemBuilder* value, const ReplyAddress& where) {
     const CommitSeq seq = kind == operation_kind::write ? entry_->commits.start() : 0;
@@ -378,43 +381,41 @@ class Session {
   bool running_ = false;
   bool in_error_ = false;
   bool limited_ = false;    ///< its user may not do everything
-  bool usual_gets_ = true;  ///< usual lines may be taken without a look at their keys
-  bool usual_sets_ = true;  ///< the same
+  bool usual_gets_ = true;  ///< usual get lines may be taken without looking at their keys
+  bool usual_sets_ = true;  ///< the same for sets
   bool metered_ = false;    ///< there are rates
   std::uint32_t wrong_logins_ = 0;
-  std::uint32_t again_ =
-      ReplyAddress::kNoTicket;  ///< the ticket that a request is to have which is taken again
+  std::uint32_t again_ = ReplyAddress::kNoTicket;  ///< the ticket of a request that is taken again
   UserSeat seat_;
-  std::shared_ptr<const Login> login_;  ///< that is being judged
+  std::shared_ptr<const Login> login_;  ///< the login that is being judged
   Usage* client_ = nullptr;             ///< of its address
-  LastCommand unseen_{};                ///< where nobody is shown it
+  LastCommand unseen_{};                ///< used while nobody is shown the last command
   LastCommand* last_ = &unseen_;
-  std::uint64_t charged_read_ = 0;  ///< of bytes ever read, and written
+  std::uint64_t charged_read_ = 0;  ///< of all bytes ever read, and written
   std::uint64_t charged_written_ = 0;
 
   RequestAllowance allowance_;
-  std::size_t kept_ = 0;           ///< bytes of a batch that is not complete
-  std::uint64_t admitted_ = 0;     ///< bytes of the large value that comes
-  std::uint64_t admitted_ns_ = 0;  ///< when it began, or had last waited for memory
+  std::size_t kept_ = 0;           ///< bytes held of a batch that is not complete
+  std::uint64_t admitted_ = 0;     ///< size of the large value that is being received
+  std::uint64_t admitted_ns_ = 0;  ///< when it began, or last waited for memory
 
   KeysLine keys_;
 
-  // A block: a value that is being received, or what is swallowed.
+  // A block: a value that is being received, or bytes that are dropped.
   std::optional<ItemBuilder> value_;
-  std::uint64_t block_left_ = 0;  ///< bytes that are to come; when swallowing: with the end of line
+  std::uint64_t block_left_ = 0;  ///< bytes still to come; when swallowing, with the end of line
   protocol::DataBlockEnd value_end_;
-  bool quiet_ = false;  ///< noreply
-  protocol::BinaryForm
-      binary_form_;         ///< of the value, or of the login, where the client speaks the binary protocol
-  std::string_view error_;  ///< said when all was swallowed, if not empty
+  bool quiet_ = false;                ///< noreply
+  protocol::BinaryForm binary_form_;  ///< of the value, or of the login, in the binary protocol
+  std::string_view error_;            ///< the reply once all is swallowed; empty: none
 
   // A batch whose lines are being received.
-  std::unique_ptr<ReceivedBatch> batch_;  ///< null: none is
-  std::uint32_t batch_lines_ = 0;         ///< that came so far
-  std::uint64_t batch_bytes_ = 0;         ///< of the values of these
+  std::unique_ptr<ReceivedBatch> batch_;  ///< null: no batch is being received
+  std::uint32_t batch_lines_ = 0;         ///< lines received so far
+  std::uint64_t batch_bytes_ = 0;         ///< of the values in these lines
 
-  DumpProgress* dump_ = nullptr;  ///< a dump that was begun; it goes page by page
-  /// The reply to a command of administration, of which pages are left.
+  DumpProgress* dump_ = nullptr;  ///< the dump in progress, page by page; null: none
+  /// A reply to an administration command that has more pages to come.
   struct Report {
     protocol::verb op;
     std::string argument;

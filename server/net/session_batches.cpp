@@ -1,8 +1,8 @@
 // Session's functions: batches.
 //
 // A bad line of a batch is consumed with its block and counted, so that the stream stays in step. The batch
-// is answered when its last line came. Only a block of unknown length hides where the next line begins: it
-// ends the batch and the connection.
+// is answered after its last line. Only a block of unknown length hides where the next line begins. That ends
+// the batch and the connection.
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -13,7 +13,7 @@
 namespace mxkv::server {
 
 namespace {
-/// Memory of a line, but for its value.
+/// Memory of a line without its value.
 constexpr std::size_t kBatchLineBytes = 704;
 }  // namespace
 
@@ -67,7 +67,7 @@ std::size_t Session::take_batch_line(std::string_view data) {
   return parsed.consumed;
 }
 
-// Why the batch cannot have this as its next line, or nothing.
+// Why the batch cannot have this line as its next; empty: it can.
 std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol::Request& request) {
   if (batch_lines_ >= host_->limits.batch_lines) {
     return protocol::kBatchLines;
@@ -90,7 +90,7 @@ std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol
   return too_much ? protocol::kBatchBytes : std::string_view{};
 }
 
-// Nothing of it took or takes place, so that it waits for nothing.
+// Nothing of the batch was executed, so its refusal need not wait for earlier requests.
 void Session::refuse_batch() {
   MXKV_ASSERT(batch_->failed(), "a batch is refused when a line of it was");
   const std::uint32_t ticket = entry_->replies.open();
@@ -99,7 +99,7 @@ void Session::refuse_batch() {
   host_->directory.mark_dirty(*entry_);
 }
 
-// A batch is a barrier: it may have any keys. False: it has to wait.
+// A batch may have any keys, so it is a barrier. False: it has to wait.
 bool Session::batch_started() {
   MXKV_ASSERT(batch_->missing() == 0, "a batch starts when all of its lines came");
   if (batch_->failed()) {
@@ -111,7 +111,7 @@ bool Session::batch_started() {
       return false;
     }
     if (host_->sampler.due()) [[unlikely]] {
-      host_->request.op = protocol::verb::meta_batch;  // what else is in it is of its last line
+      host_->request.op = protocol::verb::meta_batch;  // its other fields are left from the last line
       host_->request.batch_lines = batch_lines_;
       host_->request.noreply = false;
       host_->sampler.begin(*entry_, host_->request);

@@ -1,7 +1,7 @@
 // Session's functions: requests of memcached's binary protocol.
 //
-// Its requests are those of the text protocol, and go its ways. Each has a ticket, quiet ones, too: theirs is
-// closed without a byte where all went well. So a noop needs no barrier to be behind them.
+// They are executed like text requests. Each request has a ticket, even a quiet one: its ticket
+// closes without a byte if it succeeded. So a noop comes after them without a barrier.
 #include <string>
 
 #include "protocol/binary_reply.hpp"
@@ -18,7 +18,7 @@ using protocol::opcode;
 
 namespace {
 
-/// What `stats` says, as packets: one for each line, and an empty one behind them.
+/// The reply to `stats` as packets: one for each line, and an empty one at the end.
 std::string stat_packets(std::string_view text, BinaryForm form, bool more) {
   std::string packets;
   const auto add = [&packets, form](std::string_view name, std::string_view value) {
@@ -40,7 +40,7 @@ std::string stat_packets(std::string_view text, BinaryForm form, bool more) {
 
 }  // namespace
 
-// Returns how many bytes were used.
+// Returns the number of bytes used.
 std::size_t Session::take_binary(std::string_view data) {
   allowance_.take(1);
   protocol::Request& request = host_->binary_request;
@@ -107,7 +107,7 @@ void Session::refuse_binary(const protocol::BinaryParsed& parsed, const protocol
   }
 }
 
-// As forbid(): told also where the client asked for silence.
+// As forbid(): the client gets the error even if it asked for silence.
 void Session::forbid_binary(const protocol::Request& request) {
   count_forbidden(request);
   answer_binary(request.meta.binary, binary_status::auth_error);
@@ -116,7 +116,7 @@ void Session::forbid_binary(const protocol::Request& request) {
   }
 }
 
-// False: the request has to be taken again later. `used`: of the value, which is whole or began to come.
+// False: the request has to be taken again later. `used`: bytes of the value, which is complete or has begun.
 bool Session::take_binary_value(const protocol::Request& request, std::string_view data, std::size_t& used) {
   const auto bytes = static_cast<std::size_t>(request.value_bytes);
   if (bytes <= kInlineValueBytes && data.size() >= bytes) {
@@ -136,7 +136,7 @@ bool Session::take_binary_value(const protocol::Request& request, std::string_vi
   return true;
 }
 
-// False: it has to wait.
+// False: the request has to wait.
 bool Session::dispatch_binary(const protocol::Request& request) {
   const BinaryForm form = request.meta.binary;
   switch (request.op) {
@@ -167,7 +167,7 @@ bool Session::dispatch_binary(const protocol::Request& request) {
   }
 }
 
-// Carried out already: `text` is what the text protocol would say.
+// Converts the reply `text` of the text protocol.
 std::string Session::binary_text(const protocol::Request& request, std::string_view text, bool more) {
   const BinaryForm form = request.meta.binary;
   const bool good = text.starts_with("STAT ") || text == protocol::kEnd || text == protocol::kReset ||
@@ -199,7 +199,7 @@ void Session::answer_binary_text(BinaryForm form, std::string_view text) {
   answer({answered.data(), static_cast<std::size_t>(end - answered.data())});
 }
 
-// What the text protocol says of a value that is not stored.
+// `error` is what the text protocol says about a value that is not stored.
 void Session::refuse_binary_value(std::string_view error) {
   answer_binary(binary_form_,
                 error == protocol::kTooLarge ? binary_status::too_large : binary_status::no_memory);

@@ -1,4 +1,4 @@
-// Session's functions: gets, many at once, and lines of many keys; sets, one behind the other.
+// Session's functions for gets and sets, many at once, and for lines of many keys.
 #include <algorithm>
 
 #include "protocol/reply.hpp"
@@ -7,8 +7,8 @@
 
 namespace mxkv::server {
 
-// Usual lines of get and mg are taken together: what is the same for all of them is looked up once. A line that is
-// one of the sample goes the long way, as a line does whose beginning was searched before.
+// Takes usual lines of get and mg together, so that common state is looked up only once. A line of the sample
+// goes the long way. So does a line whose beginning was searched before.
 std::size_t Session::take_gets(std::string_view data) {
   const std::span<protocol::AskedKey> keys =
       std::span{host_->gets}.first(std::min<std::size_t>(host_->gets.size(), allowed()));
@@ -23,8 +23,8 @@ std::size_t Session::take_gets(std::string_view data) {
   return taken.consumed;
 }
 
-// Usual sets, whose values came with them. Those that find no memory, or have to be ordered by key, go the long
-// way.
+// Takes usual sets whose values have come with them. Sets that find no memory, or have to be ordered by key,
+// go the long way.
 std::size_t Session::take_sets(std::string_view data) {
   const std::size_t most = static_cast<std::size_t>(
       std::min<std::uint64_t>({host_->sets.size(), allowed(), host_->sampler.lines_before()}));
@@ -46,7 +46,7 @@ std::size_t Session::take_sets(std::string_view data) {
   return static_cast<std::size_t>(last.end() - data.data());
 }
 
-// Returns how many were started; there was no memory for the others. `ticket`: of the first one.
+// Returns how many sets started. For the others there was no memory. `ticket`: of the first one.
 std::size_t Session::start_sets(std::span<const protocol::SentValue> values, std::uint32_t ticket) {
   const OrderClaim claim = entry_->order.start_untracked(operation_kind::write, values.size());
   const CommitSeq seq = entry_->commits.start_row(values.size());
@@ -78,7 +78,7 @@ void Session::start_gets(std::span<const protocol::AskedKey> keys, bool with_cas
   }
 }
 
-// Key by key until the line or the allowance ends: each is a request of its own to the limits.
+// Takes key by key until the line or the allowance ends. Limits count each key as a request.
 std::size_t Session::take_keys(std::string_view data) {
   MXKV_ASSERT(keys_.bytes <= data.size(), "a line of keys is held until its end");
   const std::string_view line = data.substr(0, keys_.bytes);
@@ -100,7 +100,7 @@ std::size_t Session::take_keys(std::string_view data) {
   return line.size() - keys.size();
 }
 
-// The last one tells the END.
+// The last key's reply includes the END.
 std::size_t Session::take_keys_of_get(std::string_view line) {
   std::string_view keys = line.substr(0, line.find_last_not_of(' ') + 1);
   const std::size_t behind = line.size() - keys.size();

@@ -1,4 +1,4 @@
-// What the sessions of one worker have in common: the store, limits, shares of memory, scratch.
+// State that the sessions of one worker share: the store, limits, shares of memory, scratch.
 #pragma once
 
 #include <algorithm>
@@ -24,25 +24,25 @@
 
 namespace mxkv::server {
 
-/// Makes room for unfinished input. Thread-safety: owner worker only.
+/// Frees memory for unfinished input. Thread-safety: owner worker only.
 class InputRelief {
  public:
   InputRelief() = default;
   InputRelief(const InputRelief&) = delete;
   InputRelief& operator=(const InputRelief&) = delete;
 
-  /// Makes the session that holds the most input leave, if that is more than `asking` holds.
+  /// Ends the session that holds the most input, if it holds more than `asking`. Returns whether it did.
   [[nodiscard]] virtual bool relieve(ConnectionState& asking) = 0;
 
  protected:
   ~InputRelief() = default;
 };
 
-/// Gets that are started together, and sets that are parsed together.
+/// Most gets that are started together, and most sets that are parsed together.
 inline constexpr std::size_t kMostGets = 128;
 inline constexpr std::size_t kMostSets = 64;
 
-/// What the sessions of one worker share. `turn` is the worker's count of rounds.
+/// Shared by the sessions of one worker. `turn` counts the worker's rounds.
 struct SessionHost {
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr int kNobody = -1;
@@ -54,31 +54,31 @@ struct SessionHost {
   const config::LimitOptions& limits;
   std::string_view version_line;
   AdminSource* admin = nullptr;
-  Credentials* credentials = nullptr;            ///< null, or none required: every client is served
+  Credentials* credentials = nullptr;            ///< null, or none required: clients need no login
   WatchHub* watch_hub = nullptr;                 ///< null: nothing can be watched
-  Happenings* happenings = nullptr;              ///< null: they are not noted
+  Happenings* happenings = nullptr;              ///< null: happenings are not announced
   LoginBell* login_bell = nullptr;               ///< null: every login is judged at once
-  InputRelief* relief = nullptr;                 ///< null: no session leaves for another one
+  InputRelief* relief = nullptr;                 ///< null: no session is ended for another one
   std::vector<ConnectionState*> watching{};      ///< sessions that watch
-  std::vector<ConnectionState*> starved{};       ///< sessions that pause for room for a page
+  std::vector<ConnectionState*> starved{};       ///< sessions that wait for page room
   std::vector<ConnectionState*> logging_in{};    ///< sessions whose login is being judged
-  std::vector<ConnectionState*> rate_waiters{};  ///< sessions that had their share of this second
+  std::vector<ConnectionState*> rate_waiters{};  ///< sessions that used up their rate
   std::uint64_t rate_at_ns = kNever;             ///< when one of them may have room
-  std::uint64_t rate_pauses = 0;                 ///< how often one had to wait
+  std::uint64_t rate_pauses = 0;                 ///< how often a session had to wait
   RequestSampler sampler{};
   WaitingPool<ItemBuilder> waiting{};
   std::uint64_t turn = 0;
   protocol::Parser parser = parser_for(limits);
   protocol::Request request{};         ///< scratch: large, and only partly filled by most commands
-  protocol::Request binary_request{};  ///< the same of the binary protocol
-  std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys that are started together
+  protocol::Request binary_request{};  ///< the same for the binary protocol
+  std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys started together
   std::array<protocol::SentValue, kMostSets> sets{};  ///< scratch, too
-  Admission values{};                                 ///< large values that began and are not complete
-  Admission handshakes{};                             ///< of TLS
+  Admission values{};                                 ///< large values that are being received
+  Admission handshakes{};                             ///< TLS handshakes under way
 
-  /// Whether so many bytes more may be held of unfinished input, by a session that holds `own`. A session that
-  /// has more goes first; where the others have little, one may go beyond the share. So may sessions that hold
-  /// the beginning of a usual line.
+  /// Whether a session that holds `own` bytes may hold so many more of unfinished input. If there is no room,
+  /// a session that holds more is ended first. If the others hold little, one session may exceed the share.
+  /// So may sessions that hold the beginning of a usual line.
   [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ConnectionState& asking) {
     const MemoryShare& share = input.share();
     const std::size_t most =
@@ -90,26 +90,26 @@ struct SessionHost {
     }
     return true;
   }
-  /// A line of get may have so many bytes, and is held twice while it grows.
+  /// Most bytes of one session's input: a line of get may be that long, and is held twice while it grows.
   [[nodiscard]] std::size_t most_of_one() noexcept {
     const std::size_t share = input.share().bytes();
     return std::clamp(2 * limits.get_line_bytes, kSmallShares * share, kShareOfLongLine * share);
   }
   static constexpr std::size_t kSmallShares = 4;
   static constexpr std::size_t kShareOfLongLine = 16;
-  /// Bytes that all large values which come may have together.
+  /// Bytes that all large values under way may have together.
   [[nodiscard]] std::uint64_t value_room() const noexcept { return kValueShares * input.share().bytes(); }
   static constexpr std::size_t kValueShares = 4;
-  /// The same of handshakes.
+  /// The same for handshakes.
   [[nodiscard]] std::uint64_t handshake_room() const noexcept {
     return kHandshakeShares * input.share().bytes();
   }
   static constexpr std::size_t kHandshakeShares = 4;
-  /// Most bytes of a page of a range: several have room in the share.
+  /// Most bytes of a page of a range, so that several pages fit into the share.
   [[nodiscard]] std::size_t page_bytes() noexcept {
     return std::min<std::size_t>(limits.scan_bytes, directory.share().bytes() / 4);
   }
-  /// Whether the share has room for a page more.
+  /// Whether the share has room for one more page.
   [[nodiscard]] bool has_page_room() noexcept {
     const MemoryShare& share = directory.share();
     return share.used() + (directory.ranges_in_flight() + 1) * page_bytes() <= share.bytes() / 4 * 3;

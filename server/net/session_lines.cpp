@@ -8,7 +8,7 @@
 
 namespace mxkv::server {
 
-// Lines that are usual are taken many at once. Those of the sample, and all others, go the long way.
+// Takes usual lines many at once. Lines of the sample, and all other lines, go the long way.
 std::size_t Session::take_usual(std::string_view data) {
   if (data.starts_with("get ") || data.starts_with("mg ")) {
     return usual_gets_ ? take_gets(data) : 0;
@@ -62,7 +62,7 @@ std::size_t Session::take_line(std::string_view data) {
   return 0;
 }
 
-// A batch is one of it when all of its lines came.
+// A batch is sampled only once all of its lines have come.
 void Session::sample(const protocol::Request& request) {
   if (std::exchange(again_, ReplyAddress::kNoTicket) == entry_->replies.next_ticket() ||
       request.op == protocol::verb::meta_batch) [[unlikely]] {
@@ -76,7 +76,7 @@ void Session::sample(const protocol::Request& request) {
   }
 }
 
-// What it sent is no line of ours, and never will be.
+// The bytes are no line of our protocol and cannot become one.
 void Session::leave(std::string_view data) {
   const std::string_view spoken = protocol::foreign_protocol(data);
   if (spoken.empty()) {
@@ -93,7 +93,7 @@ void Session::note(happening what, const std::string& text) const {
   }
 }
 
-// A line that is no request is told, with the block behind it.
+// Refuses a line that is no request, and swallows the block behind it.
 std::size_t Session::take_error(const protocol::Parsed& parsed) {
   if (parsed.delete_key && (!limited_ || may_change(*user(), host_->request.key))) {
     const protocol::Request& request = host_->request;
@@ -114,8 +114,8 @@ std::size_t Session::take_error(const protocol::Parsed& parsed) {
   return parsed.consumed;
 }
 
-// What became of a line that is not simply run: of a client that has not logged in, or of a batch. False:
-// there is none yet, and the bytes wait, or none will come, and the session drains.
+// Whether a line was parsed, as a request or an error. For lines before a login and in a batch. False: the
+// line is not complete, and its bytes wait; or no line will come, and the session drains.
 bool Session::is_line(const protocol::Parsed& parsed, std::string_view data) {
   if (parsed.what == protocol::outcome::need_more) {
     allowance_.put_back();

@@ -1,4 +1,4 @@
-// Session's functions: clients that have not logged in, and what those who have may not do.
+// Session's functions for clients that have not logged in, and for requests that users may not make.
 #include <utility>
 
 #include "protocol/command_table.hpp"
@@ -9,8 +9,8 @@
 
 namespace mxkv::server {
 
-// Until a client has said which user it is, only a set with its name and password counts. Its key, flags and
-// time mean nothing. The block of any other command is swallowed.
+// Before the login only a set with the user's name and password counts. Its key, flags and time mean nothing.
+// The block of any other command is swallowed.
 std::size_t Session::take_login(std::string_view data) {
   const protocol::Request& request = host_->request;
   const protocol::Parsed parsed = host_->parser.parse_login(data.data(), data.size(), line_, host_->request);
@@ -18,7 +18,7 @@ std::size_t Session::take_login(std::string_view data) {
     return 0;
   }
   if (parsed.consumed > kMostOfStranger) {
-    refuse_input();  // as if it had come in pieces
+    refuse_input();  // the same happens if the line comes in pieces
     return 0;
   }
   const bool accepted = parsed.what == protocol::outcome::request;
@@ -70,7 +70,7 @@ void Session::log_in(Login::Claim claim) {
   }
 }
 
-// The caller has taken it out of the list.
+// The caller has taken this session out of the list.
 void Session::judged() {
   MXKV_ASSERT(pauses_.has(pause::login) && login_->judged(), "a session that waits is told");
   pauses_.remove(pause::login);
@@ -82,7 +82,7 @@ void Session::judged() {
 
 void Session::finish_login() {
   const std::shared_ptr<const Login> login = std::move(login_);
-  // Those who were judged by users that were replaced meanwhile are no more than those who were in.
+  // If the users were replaced during the check, the same rule holds as for users logged in before.
   std::shared_ptr<const User> user =
       login->user() == nullptr ? nullptr : host_->credentials->still(*login->user());
   if (login->verdict() == login_verdict::busy) {
@@ -102,7 +102,7 @@ void Session::finish_login() {
   }
 }
 
-// `verdict` is what the text protocol says.
+// `verdict` is the reply of the text protocol.
 void Session::end_login(std::string_view verdict) {
   const bool good = verdict == protocol::kStored;
   if (!state_.speaks_binary()) {
@@ -145,14 +145,15 @@ bool Session::user_stays() {
   return true;
 }
 
-// Keys are not told: they may be what others are not to see.
+// The log does not show keys: they may be secret from its readers.
 void Session::count_forbidden(const protocol::Request& request) {
   host_->credentials->count_forbidden();
   note(happening::forbidden,
        " as " + in_quotes(user()->options.name) + ": " + std::string{protocol::name_of(request.op)});
 }
 
-// Nothing of it is done, and its block is swallowed. It is told also where it asked for silence.
+// Executes nothing of the request, and swallows its block. The client gets the error even if it asked for
+// silence.
 std::size_t Session::forbid(const protocol::Request& request, std::size_t consumed) {
   count_forbidden(request);
   if (protocol::takes_value(request.op)) {

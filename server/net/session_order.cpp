@@ -1,4 +1,4 @@
-// Session's functions: requests that start at the store, and requests that wait for their order.
+// Session's functions for requests that start at the store, and for requests that wait for their order.
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -34,7 +34,7 @@ void Session::enqueue(const protocol::PointRequest& request, ItemBuilder* value,
   ++waiting_count_;
 }
 
-// Tries all that wait, in the order sent. Returns whether any has started.
+// Tries all waiting requests, in the order sent. Returns whether any has started.
 bool Session::start_waiting() {
   if (first_waiting_ == nullptr) [[likely]] {
     return false;

@@ -1,7 +1,7 @@
-// Session's functions: how much its user and its address may have a second.
+// Session's functions for the rate limits of its user and its address.
 //
-// Looked at when the session asks how many requests it may take, once a turn; what it took, read and wrote is drawn
-// then and when the turn ends. A session without room pauses, and is not failed.
+// The session checks its rates when it asks how many requests it may take, once a turn. It draws the requests
+// and bytes of the turn then, and when the turn ends. A session without room pauses; it gets no error.
 #include <algorithm>
 #include <utility>
 
@@ -63,7 +63,7 @@ void Session::wait_for_rate() {
   host_->rate_at_ns = std::min(host_->rate_at_ns, at_ns);
 }
 
-// The caller has taken it out of the list. Where there is no room it is in it again.
+// The caller has taken this session out of the list. If there is no room, the session is in it again.
 bool Session::rate_has_room() {
   MXKV_ASSERT(pauses_.has(pause::rate), "room is given to a session that waits for it");
   pauses_.remove(pause::rate);
@@ -72,7 +72,7 @@ bool Session::rate_has_room() {
     --host_->rate_pauses;
     return false;
   }
-  entry_->asked_ns = host_->worker.now_ns();  // to wait for its rate is no time that a request takes
+  entry_->asked_ns = host_->worker.now_ns();  // waiting for the rate does not count as a request's time
   resume();
   return true;
 }

@@ -1,4 +1,4 @@
-// Session's functions: requests, and which call of the store each of them is.
+// Session's functions for requests: which call of the store each of them is.
 #include "protocol/reply.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/net/session.hpp"
@@ -17,12 +17,12 @@ bool Session::dispatch(const protocol::Request& request) {
       start_any(protocol::point_request(request), request.noreply);
       return true;
     case beginning::noop:
-      // A peer's is the end of the reply before it, and of nothing else.
+      // A peer's noop only ends the reply before it.
       if ((entry_->commits.in_flight() == 0 && first_waiting_ == nullptr) || entry_->by_peer) [[likely]] {
         answer(protocol::kMetaNoop);
         return true;
       }
-      // Writes that say nothing have taken effect when it is answered.
+      // Quiet writes must have taken effect when it is answered.
       return dispatch_alone(request, operation_kind::barrier);
     case beginning::page:
       return dispatch_alone(request, operation_kind::range);
@@ -59,7 +59,7 @@ bool Session::dispatch(const protocol::Request& request) {
   return true;
 }
 
-// Of one key the request is begun at once; several are begun one by one as there is room.
+// A request of one key starts at once. With several keys, the keys start one by one as there is room.
 void Session::begin_keys(const protocol::Request& request) {
   if (request.key_count > 1) {
     keys_.each = protocol::point_request(request);
@@ -72,11 +72,12 @@ void Session::begin_keys(const protocol::Request& request) {
   }
 }
 
-// Ranges and barriers are not copied to wait: a session that finds one that must wait takes nothing more.
+// Ranges and barriers are not copied to wait: if one has to wait, the session takes nothing more.
 bool Session::dispatch_alone(const protocol::Request& request, operation_kind kind) {
   const OrderClaim claim{kind, 0};
   if (kind == operation_kind::range && !host_->has_page_room()) {
-    // Whoever asks for a peer's page has room for it, and waits: one of each peer always goes on.
+    // The asking node has already reserved room for the page. To avoid deadlock, one page per peer may always
+    // start.
     if (!entry_->by_peer) {
       wait_for_page();
       return false;
@@ -124,10 +125,10 @@ void Session::administer(const protocol::Request& request, const ReplyAddress& a
         Report{request.op, std::string{request.argument}, request.meta.binary, address, cursor});
     state_.begin_report();
   }
-  host_->directory.finished(address);  // nothing else is started before the last page
+  host_->directory.finished(address);  // no other request starts before the last page
 }
 
-// Where the share is small a page is shorter than it might be: it ends with a cursor.
+// If the share is small, a page is shorter than requested, and ends with a cursor.
 void Session::begin_page(protocol::Request& request) noexcept {
   const std::size_t most = host_->page_bytes();
   if (most < host_->limits.scan_bytes && (request.range.byte_limit == 0 || request.range.byte_limit > most)) {

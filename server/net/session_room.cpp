@@ -1,4 +1,4 @@
-// Session's functions: what it takes of the worker's shares of memory.
+// Session's functions for the memory that it takes of the worker's shares.
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -7,7 +7,7 @@
 
 namespace mxkv::server {
 
-// False: pauses_ says why no request may be taken.
+// 0: pauses_ says why no request may be taken.
 std::uint32_t Session::renew_allowance() noexcept {
   std::uint32_t most = ~std::uint32_t{0};
   if (metered_) [[unlikely]] {
@@ -24,7 +24,7 @@ std::uint32_t Session::renew_allowance() noexcept {
   const Pauses found =
       allowance_.renew(host_->limits, entry_->replies, load(), host_->directory.share(), pauses_, most);
   if (pauses_.has(pause::output) && !found.has(pause::output)) [[unlikely]] {
-    entry_->asked_ns = host_->worker.now_ns();  // until now they waited for their client to read
+    entry_->asked_ns = host_->worker.now_ns();  // until now the requests waited for their client to read
   }
   pauses_.remove(kOfAllowance);
   pauses_.add(found);
@@ -37,21 +37,21 @@ void Session::wait_for_page() {
   host_->starved.push_back(entry_);
 }
 
-// A large value must not begin to come yet.
+// The large value must not begin yet.
 void Session::wait_with_value(std::uint64_t bytes) {
   MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
   pauses_.add(pause::value_room);
   host_->values.wait(*entry_->owner, bytes, host_->worker.now_ns());
 }
 
-// The caller has taken it out of the list that it waited in.
+// The caller has taken this session out of the list in which it waited.
 void Session::give_room() {
   MXKV_ASSERT(pauses_.has(kOfRoom), "room is given to a session that waits for it");
   pauses_.remove(kOfRoom);
   resume();
 }
 
-// Bytes that are kept of a batch which is not complete.
+// Counts memory of a batch that is not complete.
 void Session::keep(std::size_t bytes) noexcept {
   MXKV_ASSERT(batch_ != nullptr, "bytes are kept of a batch");
   kept_ += bytes;
@@ -68,7 +68,7 @@ void Session::keep_no_more() noexcept {
   }
 }
 
-// Holds bytes behind those that are held. Without room for them the client is told so, and leaves.
+// Adds bytes to the held ones. If there is no room, the client gets an error and must leave.
 void Session::hold(const char* data, std::size_t bytes) {
   MXKV_ASSERT(state_.takes_input(), "a session that drains holds nothing");
   if (host_->has_input_room(held_.needs(bytes), unfinished_bytes(), *entry_)) {
@@ -78,7 +78,7 @@ void Session::hold(const char* data, std::size_t bytes) {
   }
 }
 
-// A session that drains has no more turns; what it waits for in a list of the host still comes.
+// A session that drains has no more turns, but events that it waits for in a list of the host still come.
 void Session::stop_taking() {
   MXKV_ASSERT(!state_.takes_input(), "a session drops its input when it drains");
   drop_value();

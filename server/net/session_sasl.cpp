@@ -1,5 +1,5 @@
-// Session's functions: how clients of the binary protocol log in. SASL knows many ways; PLAIN is the one here, as
-// with memcached's own users.
+// Session's functions for logins in the binary protocol. SASL has many mechanisms; like memcached's own
+// users, this server has PLAIN only.
 #include <strings.h>
 
 #include <string>
@@ -17,7 +17,7 @@ using protocol::BinaryForm;
 namespace {
 
 constexpr std::string_view kPlain = "PLAIN";
-/// Longest message that can be a login: who to be, user, password.
+/// Longest message of a login: the identity to act as, the user and the password.
 constexpr std::uint64_t kMostMessage = 2 * Credentials::kMostBytes;
 
 bool is_plain(std::string_view mechanism) noexcept {
@@ -31,7 +31,7 @@ bool Session::login_known() const noexcept {
   return host_->credentials != nullptr && host_->credentials->required();
 }
 
-// Without users it is no command, as in memcached; clients that log in wherever they can go on then.
+// Without users the command is unknown, as in memcached. Then clients that log in wherever they can continue.
 void Session::tell_mechanisms(BinaryForm form) {
   if (login_known()) {
     answer_binary_text(form, kPlain);
@@ -40,7 +40,7 @@ void Session::tell_mechanisms(BinaryForm form) {
   }
 }
 
-// Returns how many bytes were used, `header` of them before `data`.
+// Returns the number of bytes used, `header` of them before `data`.
 std::size_t Session::take_sasl(const protocol::Request& request, std::string_view data, std::size_t header) {
   const BinaryForm form = request.meta.binary;
   const std::uint64_t bytes = request.value_bytes;
@@ -56,11 +56,11 @@ std::size_t Session::take_sasl(const protocol::Request& request, std::string_vie
     return 0;  // few bytes: they are held until the rest comes
   }
   const auto message = data.substr(0, static_cast<std::size_t>(bytes));
-  // A step goes on with what takes more than one: PLAIN does not.
+  // sasl_step continues mechanisms with several messages. PLAIN has one.
   const bool plain = form.code == protocol::opcode::sasl_auth && is_plain(request.key);
   const protocol::PlainLogin said = plain ? protocol::read_plain_login(message) : protocol::PlainLogin{};
   state_.reject_binary();
-  take_seat({});  // who it was before it is no more
+  take_seat({});  // any earlier login ends
   if (said.good && said.user.find(' ') == std::string_view::npos) {
     binary_form_ = form;
     log_in({.user = std::string{said.user}, .password = std::string{said.password}, .client = {}});

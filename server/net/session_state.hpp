@@ -1,13 +1,14 @@
-// What a session reads next, or sends: one word with named states, and a function for each transition.
+// The state of a session: what it reads next, or sends. One word with named states, and a function for each
+// transition.
 //
 //   new         opening
 //   reading     line  keys  value  value_end  swallowing  batch  login  credentials  binary  binary_login
 //   streaming   dump  report  watch
-//   draining    draining  refused: nothing more is taken; what was started is still answered
+//   draining    draining  refused: nothing more is taken; requests that started are still answered
 //
-// Blocks (values, and what is swallowed) are read behind a line, behind a line of a batch, or before login.
-// The state that follows them, `home`, is kept beside the word: line, batch, login, or one of the binary protocol.
-// Which protocol a client speaks is decided once, by the first bytes of its connection.
+// Blocks (values, and blocks that are swallowed) are read after a line, after a line of a batch, or before
+// login. The state to return to, `home`, is kept beside the state: line, batch, login, or one of the binary
+// protocol. The first bytes of a connection decide which protocol its client speaks.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,17 @@ enum class session_state : std::uint8_t {
   keys,          ///< in a line of many keys
   value,         ///< a value is being received
   value_end,     ///< the end of line behind a value
-  swallowing,    ///< a block that is not wanted
+  swallowing,    ///< a block that is dropped
   batch,         ///< the next line belongs to a batch
-  login,         ///< the client has not said yet which user it is
-  credentials,   ///< the block that says it
+  login,         ///< the client has to log in
+  credentials,   ///< the block with user and password
   binary,        ///< the next request is one of the binary protocol
-  binary_login,  ///< the same, of a client that has not said yet which user it is
-  dump,          ///< a dump is sent page by page
-  report,        ///< the reply to a command of administration, the same
+  binary_login,  ///< the same, but the client has to log in
+  dump,          ///< a dump is being sent page by page
+  report,        ///< a reply to an administration command is being sent page by page
   watch,         ///< lines for a watcher are sent
   draining,      ///< the client left, or ended the session
-  refused,       ///< the client was told that there is no memory for its input
+  refused,       ///< the client got an error: no memory for its input
 };
 
 /// Each transition asserts the state before it. Thread-safety: owner worker only.
@@ -40,9 +41,9 @@ class SessionState {
  public:
   [[nodiscard]] session_state current() const noexcept { return state_; }
   [[nodiscard]] bool is(session_state state) const noexcept { return state_ == state; }
-  /// Whether requests, or what belongs to them, are still taken.
+  /// Whether requests, or parts of them, are still taken.
   [[nodiscard]] bool takes_input() const noexcept { return state_ < session_state::draining; }
-  /// Whether the client has still to log in, also in the middle of a block.
+  /// Whether the client has still to log in. True also in the middle of a block.
   [[nodiscard]] bool before_login() const noexcept {
     return home_ == session_state::login || home_ == session_state::binary_login;
   }
@@ -50,7 +51,7 @@ class SessionState {
   [[nodiscard]] bool speaks_binary() const noexcept {
     return home_ == session_state::binary || home_ == session_state::binary_login;
   }
-  /// Whether the next request is to come, and any may.
+  /// Whether the next request may be of any kind and has not begun.
   [[nodiscard]] bool between_requests() const noexcept {
     return state_ == session_state::line || state_ == session_state::binary;
   }
@@ -105,7 +106,7 @@ class SessionState {
     MXKV_ASSERT(state_ == session_state::value || state_ == session_state::value_end, "a value ends once");
     state_ = home_;
   }
-  /// The rest of a block is not wanted.
+  /// The rest of a block is to be dropped.
   void begin_swallowing() noexcept {
     MXKV_ASSERT(state_ == home_ || state_ == session_state::value, "a block follows a line, or is a value");
     state_ = session_state::swallowing;

@@ -1,4 +1,5 @@
-// Session's functions: replies that come in pieces over time: dumps, reports of administration, and watched events.
+// Session's functions for replies that come in pieces over time: dumps, reports of administration, and
+// watched events.
 #include <string>
 #include <utility>
 
@@ -19,8 +20,8 @@ void Session::begin_dump(const protocol::Request& request) {
   state_.begin_dump();
 }
 
-// Begins the next page as soon as the last one has gone far enough; each is a range read of its own. It is a long one
-// only while the client takes what there is.
+// Begins the next page when the page before has ended; each page is a range read of its own. A page is long
+// only if the client takes its replies.
 bool Session::dump_ended() {
   MXKV_ASSERT(dump_ != nullptr, "a dump has a place where it is");
   if (dump_->ended()) {
@@ -47,14 +48,15 @@ bool Session::dump_ended() {
   return false;
 }
 
-/// What a page costs that walks connections and says nothing of them.
+/// The cost of a page that only walks connections and writes nothing.
 constexpr std::size_t kBytesOfPage = ClientTable::kPage * RequestAllowance::kBytesOfRequest / 4;
 
-// A page counts as one request by the rates, and by its length where other connections wait for their turn.
+// By the rates a page counts as one request. In its turn it counts by its length, because other connections
+// wait.
 void Session::add_page(const protocol::Request& request, const ReplyAddress& address, AdminCursor& cursor) {
   std::string text = host_->admin->run(request, cursor);
   if (text.empty() && !cursor.more) {
-    drain();  // shutdown, which closes without an answer
+    drain();  // shutdown closes the connection without an answer
   } else if (request.is_binary()) {
     text = binary_text(request, text, cursor.more);
   }
@@ -68,7 +70,7 @@ void Session::add_page(const protocol::Request& request, const ReplyAddress& add
   }
 }
 
-// Goes on with the next page while this connection has a share of the turn and the client takes what there is.
+// Makes further pages while this connection has a share of the turn and the client takes its replies.
 bool Session::report_ended() {
   MXKV_ASSERT(report_ != nullptr && report_->cursor.more, "a report has a page to come");
   protocol::Request request;
@@ -109,12 +111,12 @@ void Session::watch(std::uint32_t kinds) {
     return;
   }
   answer(protocol::kOk);
-  watch_ticket_ = entry_->replies.open();  // one reply that does not end
+  watch_ticket_ = entry_->replies.open();  // one reply without an end
   host_->watching.push_back(entry_);
   state_.begin_watch();
 }
 
-// Lines are kept here only while the client takes them; the rest stays in the watcher, which is bounded.
+// Takes lines only while the client reads; the others stay in the watcher, which is bounded.
 void Session::pull_watched() {
   MXKV_ASSERT(watches() && watcher_ != nullptr, "lines are for a session that watches");
   const std::size_t most = host_->limits.output_high_water;

@@ -1,4 +1,4 @@
-// Session's functions: data blocks.
+// Session's functions for data blocks.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +12,8 @@ std::span<char> Session::value_space() {
   if (!state_.is(session_state::value) || block_left_ == 0) [[likely]] {
     return {};
   }
-  // The last byte comes by receive(), which ends the value: no end of line follows in the binary protocol.
+  // receive() takes the last byte and so ends the value, because in the binary protocol no end of line
+  // follows.
   const std::uint64_t most = block_left_ - (value_end_.complete() ? 1 : 0);
   if (most == 0) {
     return {};
@@ -60,8 +61,8 @@ bool Session::begin_value(const protocol::Request& request) {
   return true;
 }
 
-// The usual case: a value that was read together with its line goes from there into its item, and the session
-// is in no state in between. Else nothing is taken.
+// The usual case: the value came together with its line. It goes straight into its item, without a state in
+// between. In other cases this takes nothing, and returns 0.
 std::size_t Session::take_with_value(const protocol::Request& request, std::string_view data) {
   const auto bytes = static_cast<std::size_t>(request.value_bytes);
   if (bytes > kInlineValueBytes || data.size() < bytes + 2 || data[bytes] != '\r' || data[bytes + 1] != '\n')
@@ -90,7 +91,7 @@ std::size_t Session::take_value(std::string_view data) {
   if (taken < part.size()) [[unlikely]] {
     if (!value_->failed() && host_->store.makes_room(host_->worker, shortage::chunk)) {
       pauses_.add(pause::memory);
-      admitted_ns_ = host_->worker.now_ns();  // the client is not to blame for this wait
+      admitted_ns_ = host_->worker.now_ns();  // the client did not cause this wait
       return taken;
     }
     host_->store.count_no_memory(host_->worker);
@@ -143,7 +144,7 @@ std::size_t Session::take_swallowed(std::string_view data) {
 
 void Session::store_value() {
   MXKV_ASSERT(value_ && block_left_ == 0, "a value is stored when it is whole");
-  if (value_->failed()) {  // an empty value for whose item there was no memory
+  if (value_->failed()) {  // an empty value, and no memory for its item
     host_->store.count_no_memory(host_->worker);
     value_.reset();
     if (!quiet_) {
@@ -166,7 +167,7 @@ void Session::drop_value() noexcept {
   }
 }
 
-// Says that the value which was received last is not stored.
+// Reports that the last value is not stored.
 void Session::refuse_value(std::string_view error) {
   if (batch_ != nullptr) [[unlikely]] {
     batch_->fail(host_->worker, error);

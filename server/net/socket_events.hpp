@@ -1,18 +1,19 @@
-// Which sockets of one worker became ready: an epoll set of the worker's own, and what wakes its sleep.
+// Reports which sockets of one worker became ready: a separate epoll set for each worker, and the event that
+// wakes it.
 //
-// A socket is added once and is told of when something comes, and not again because it is still there
-// (EPOLLET): its owner remembers. So a turn costs no system call but its read and its send, where Asio's
-// reactor would take one more to wait again. A set that tells of what is there until it is gone would ask each
-// socket twice, when it tells and when it finds it empty; it would have to be told of every pause, and a
-// paused connection whose client left would keep its worker awake. This one tells of that once.
+// A socket is added once. It is reported when something comes, and not again because that is still there
+// (EPOLLET): its owner remembers. So a turn costs no system calls but its read and its send; Asio's reactor
+// would take one more to wait again. A level-triggered set would report each socket twice, the second time
+// only to find it empty. It would also have to be changed at every pause, and a paused connection whose
+// client left would keep its worker awake. This set reports that once.
 //
-// A read that is short found all that there was, with two exceptions: the end of input may have come with the
-// bytes, and urgent data part a read. Nothing is told of what is behind them again, so an event says that there
-// are such. A socket is asked about output only while that is stuck: a unix socket tells each time its client
-// has read something.
+// After a short read the socket is empty, with two exceptions: the end of input may have come with the bytes,
+// and urgent data splits a read. No new event reports the bytes behind them, so the first event says that
+// they exist (read_on). A socket's output is watched only while it is stuck, because a unix socket sends an
+// event each time its client reads.
 //
-// Asio keeps what is not each request's: listeners, timers. The worker sleeps in Asio's context, in which
-// descriptor() is one more wait.
+// Asio keeps the rest: listeners and timers. The worker sleeps in Asio's context, where descriptor() is one
+// more wait.
 #pragma once
 
 #include <sys/epoll.h>
@@ -30,15 +31,15 @@
 
 namespace mxkv::server {
 
-/// What became of a socket since it was told of last.
+/// The news of a socket since it was last reported.
 struct Readiness {
-  bool input;    ///< there may be bytes, or the end of them, or an error
-  bool read_on;  ///< a read that is short does not mean that there is no more, from now on
+  bool input;    ///< there may be bytes, the end of input, or an error
+  bool read_on;  ///< from now on a short read does not mean that the socket is empty
   bool output;   ///< it may take bytes, or has an error
-  bool reset;    ///< it has an error: nothing that is sent reaches the other side
+  bool reset;    ///< it has an error: no reply reaches the other side
 };
 
-/// Thread-safety: owner worker only, but for wake(). `Owner`: whom an event of a socket is for.
+/// Thread-safety: owner worker only, except wake(). `Owner`: the object that a socket's events are for.
 template <class Owner>
 class SocketEvents {
  public:
@@ -58,30 +59,31 @@ class SocketEvents {
   SocketEvents(const SocketEvents&) = delete;
   SocketEvents& operator=(const SocketEvents&) = delete;
 
-  /// Tells of a socket from now on, until it is closed or removed: `owner` stays as long. False: the system has no room.
+  /// Reports events of the socket from now on, until it is closed or removed. `owner` must live as long.
+  /// False: the system has no room.
   [[nodiscard]] bool add(int socket, Owner& owner) noexcept {
     return control(EPOLL_CTL_ADD, socket, owner, kInput);
   }
-  /// Tells of it no more: another set will, at once of what is there by then.
+  /// Stops reporting. Another set that adds the socket reports it at once if it is ready by then.
   void remove(int socket) noexcept {
     [[maybe_unused]] const bool done = ::epoll_ctl(set_, EPOLL_CTL_DEL, socket, nullptr) == 0;
     MXKV_ASSERT(done, "a socket that was added stays until it is closed or removed");
   }
-  /// Whether to tell when the socket takes bytes; if it does so already, that is told, too.
+  /// Sets whether to report when the socket takes bytes. If it does so already, that is reported, too.
   void watch_output(int socket, Owner& owner, bool watched) noexcept {
     [[maybe_unused]] const bool done =
         control(EPOLL_CTL_MOD, socket, owner, watched ? kInput | EPOLLOUT : kInput);
     MXKV_ASSERT(done, "a socket that was added stays until it is closed");
   }
 
-  /// Calls tell(owner, readiness) for sockets that became ready, kMostAtOnce of them at most; it closes none.
+  /// Calls tell(owner, readiness) for at most kMostAtOnce sockets that became ready; `tell` closes none.
   /// Returns whether there may be more. Does not wait.
   template <class F>
   [[nodiscard]] bool take(const F& tell) {
     const int count = ::epoll_wait(set_, events_.data(), static_cast<int>(events_.size()), 0);
     for (const epoll_event& event :
          std::span{events_}.first(static_cast<std::size_t>(count < 0 ? 0 : count))) {
-      if (event.data.ptr != nullptr) {  // else that of wake(), which has done its part
+      if (event.data.ptr != nullptr) {  // otherwise it is wake()'s event, which has done its part
         const std::uint32_t bits = event.events;
         const bool over = (bits & (EPOLLERR | EPOLLHUP)) != 0;
         const bool read_on = over || (bits & (EPOLLRDHUP | EPOLLPRI)) != 0;
@@ -99,7 +101,7 @@ class SocketEvents {
     const std::uint64_t one = 1;  // never read: each write is an event
     [[maybe_unused]] const auto bytes = ::write(wake_, &one, sizeof one);
   }
-  /// Readable while take() has anything to tell.
+  /// Readable while take() has anything to report.
   [[nodiscard]] int descriptor() const noexcept { return set_; }
 
  private:

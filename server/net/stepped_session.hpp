@@ -1,4 +1,4 @@
-// The session of a connection, which changes in steps only, and each step is settled.
+// A connection's session, which can only be changed in steps, and every step is settled.
 //
 // A step may end the session, pause it, or leave something to send. Code that changes the session therefore has to ask for
 // a step. The step puts the connection on its worker's list of connections to look at, and Connection::settle() decides at
@@ -16,19 +16,20 @@ namespace mxkv::server {
 /// Thread-safety: owner worker only.
 class SteppedSession {
  public:
-  /// `arguments`: those of Session.
+  /// `arguments`: see Session's constructors.
   template <class... Arguments>
   explicit SteppedSession(SessionHost& host, Arguments&&... arguments)
       : directory_(host.directory), session_(std::in_place, host, std::forward<Arguments>(arguments)...) {}
 
   [[nodiscard]] const Session* operator->() const noexcept { return &*session_; }
   [[nodiscard]] const Session& operator*() const noexcept { return *session_; }
-  /// To change it; settle() follows at the end of the round.
+  /// To change the session; settle() follows at the end of the round.
   [[nodiscard]] Session& step() noexcept {
     directory_.mark_dirty(session_->entry());
     return *session_;
   }
-  /// To change it where nothing can end: in settle() itself, and while the connection begins or leaves.
+  /// To change the session where nothing can end: in settle() itself, and while the connection begins or
+  /// leaves.
   [[nodiscard]] Session& unsettled() noexcept { return *session_; }
   /// The connection is closed.
   void end() noexcept { session_.reset(); }

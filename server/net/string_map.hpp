@@ -1,4 +1,4 @@
-// A map by text that is asked by any text.
+// A map from strings that can be searched by string_view.
 #pragma once
 
 #include <functional>

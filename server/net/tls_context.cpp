@@ -20,10 +20,10 @@ namespace mxkv::server {
 
 namespace {
 
-/// A certificate that ends within so many days is told of.
+/// A certificate that ends within so many days gets a warning.
 constexpr int kEndsSoonDays = 14;
 
-/// Why a file cannot be read; empty: it can.
+/// Why the file cannot be read; empty: it can.
 std::string lack_of(const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   std::array<char, 1> byte{};
@@ -35,7 +35,7 @@ std::string lack_of(const std::string& file) {
   return why;
 }
 
-/// What OpenSSL could not make of a file that can be read.
+/// Why OpenSSL rejects a file that can be read.
 std::string flaw_of(const std::string& file, const char* wanted) {
   bool secret = false;
   while (const unsigned long error = ERR_get_error()) {
@@ -47,11 +47,12 @@ std::string flaw_of(const std::string& file, const char* wanted) {
 }
 
 int no_passphrase(char* /*buffer*/, int /*bytes*/, int /*writes*/, void* /*context*/) {
-  return -1;  // nobody is asked, least of all on a terminal
+  return -1;  // nobody is asked for a passphrase, least of all on a terminal
 }
 
-// All of TLS 1.3 are strong, and that with the shorter key has fewer rounds. Which there are is the system's to say
-// (openssl.cnf). A client that puts ChaCha20 first has no AES in its CPU, and gets that.
+// All ciphers of TLS 1.3 are strong, and the one with the shorter key has fewer rounds. The system's
+// openssl.cnf decides which ciphers there are. A client that puts ChaCha20 first has no AES in its CPU, and
+// gets ChaCha20.
 void put_short_key_first(SSL_CTX* context) {
   constexpr std::string_view kShortKey = "TLS_AES_128_GCM_SHA256";
   const STACK_OF(SSL_CIPHER)* const ciphers = SSL_CTX_get_ciphers(context);
@@ -81,8 +82,8 @@ std::string text_of(const ASN1_TIME* time) {
 
 }  // namespace
 
-// Without the module the system looks for it, if the process may have it loaded, and says that there is none. With it,
-// it says that this socket is not connected.
+// Without the module the system tries to load it, if the process may cause that, and then reports that there
+// is none. With the module it reports that this socket is not connected.
 bool kernel_has_tls() noexcept {
   const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   constexpr std::string_view kName = "tls";
@@ -109,7 +110,8 @@ TlsContext::~TlsContext() {
   BIO_meth_free(socket_method_);
 }
 
-// An end of input without a word is one here, too: a request says itself how long it is.
+// An end of input without a closing message is accepted as an end: the length of a request is known from the
+// request itself.
 void TlsContext::set_rules(const config::TlsOptions& options) noexcept {
   constexpr std::string_view kSessions = "mxkv";
   SSL_CTX_set_min_proto_version(

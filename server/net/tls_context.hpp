@@ -1,9 +1,9 @@
-// The certificate, key and rules that a listener speaks TLS by, and the door's copy of them that a reload
-// replaces. Who connects to other nodes of a cluster speaks it by those of the listener that they come to.
+// A listener's certificate, key and TLS rules, and the door that holds the current ones, which a reload
+// replaces. A node connects to other nodes of a cluster with the context of its own peer listener.
 //
-// A context is made of files, whole or not at all. Connections share the one that they began with, until the
-// last of them ends. Tickets let a client resume a session; their keys are the context's, so that none
-// outlives a reload: a client whose certificate is no longer taken has to show it again. Where the kernel can
+// A context is made of files, completely or not at all. A connection uses the context that it began with
+// until it ends. Tickets let a client resume a session. Their keys belong to the context, so that no ticket
+// outlives a reload: a client whose certificate is no longer accepted has to show it again. If the kernel can
 // encrypt (its module tls), connections ask it to.
 #pragma once
 
@@ -20,16 +20,16 @@ struct ssl_ctx_st;
 
 namespace mxkv::server {
 
-/// What is wrong with the files of a listener, by its key in the configuration.
+/// An error in the files of a listener, by their key in the configuration.
 struct TlsFlaw {
   std::string key;   ///< "certificate", "key" or "client_ca"
-  std::string what;  ///< file, and what is wrong with it
+  std::string what;  ///< the file, and its error
 };
 
 /// Thread-safety: any thread.
 class TlsContext {
  public:
-  /// Reads the files. Null: there are flaws. `doubts`: what a person should know of files that do.
+  /// Reads the files. Null: they have flaws. `doubts`: warnings about files that are usable.
   [[nodiscard]] static std::shared_ptr<const TlsContext> read(const config::TlsOptions& options,
                                                               std::vector<TlsFlaw>& flaws,
                                                               std::vector<std::string>& doubts);
@@ -37,7 +37,7 @@ class TlsContext {
   TlsContext(const TlsContext&) = delete;
   TlsContext& operator=(const TlsContext&) = delete;
 
-  /// For people: whose certificate it is, and until when it holds.
+  /// For people: the certificate's subject, and until when it is valid.
   [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
   /// Whether the kernel may encrypt.
   [[nodiscard]] bool by_kernel() const noexcept { return by_kernel_; }
@@ -63,7 +63,7 @@ class TlsContext {
 /// Whether the kernel has TLS.
 [[nodiscard]] bool kernel_has_tls() noexcept;
 
-/// What a listener speaks TLS by now. Thread-safety: any thread.
+/// The context that a listener uses now. Thread-safety: any thread.
 class TlsDoor {
  public:
   TlsDoor(config::TlsOptions options, std::shared_ptr<const TlsContext> context)
@@ -74,7 +74,7 @@ class TlsDoor {
     const std::scoped_lock lock{mutex_};
     return context_;
   }
-  /// Holds for connections that come from now on.
+  /// Takes effect for connections that come from now on.
   void replace(std::shared_ptr<const TlsContext> context) {
     const std::scoped_lock lock{mutex_};
     context_ = std::move(context);
@@ -86,8 +86,8 @@ class TlsDoor {
   std::shared_ptr<const TlsContext> context_;
 };
 
-/// Reads the files of all doors anew, for connections that come from then on. With flaws nothing changes. Returns how
-/// many doors have theirs. Any thread.
+/// Reads the files of all doors again, for connections that come from then on. If there are flaws, changes
+/// nothing. Returns how many doors have new contexts. Any thread.
 [[nodiscard]] std::size_t reread_certificates(const std::vector<TlsDoor*>& doors, std::vector<TlsFlaw>& flaws,
                                               std::vector<std::string>& doubts);
 

@@ -12,7 +12,7 @@
 namespace mxkv::server {
 
 namespace {
-// Whether the kernel encrypts, OpenSSL asks several times for each record.
+// OpenSSL asks several times for each record whether the kernel encrypts.
 long answer_without_kernel(BIO* bio, int what, long number, void* pointer) {
   return what == BIO_CTRL_GET_KTLS_SEND || what == BIO_CTRL_GET_KTLS_RECV
              ? 0
@@ -20,7 +20,8 @@ long answer_without_kernel(BIO* bio, int what, long number, void* pointer) {
 }
 }  // namespace
 
-// What the kernel decrypts or encrypts itself is OpenSSL's to read and write: it has more to say to it.
+// If the kernel encrypts or decrypts, OpenSSL's own functions read and write, because they exchange more with
+// the kernel than bytes.
 int TlsStream::read_socket(bio_st* bio, char* to, int most) noexcept {
   auto& stream = *static_cast<TlsStream*>(BIO_get_app_data(bio));
   if (stream.context_->by_kernel() && BIO_get_ktls_recv(bio)) {
@@ -63,7 +64,7 @@ int TlsStream::write_socket(bio_st* bio, const char* from, int bytes) noexcept {
   return static_cast<int>(sent);
 }
 
-// All else is as OpenSSL's own does it: so the kernel's encryption is set up by that.
+// All else works as in OpenSSL's own method, which also sets up the kernel's encryption.
 bio_method_st* make_socket_method(bool by_kernel) noexcept {
   const BIO_METHOD* const usual = BIO_s_socket();
   BIO_METHOD* const method = BIO_meth_new(BIO_TYPE_SOCKET, "a connection's socket");
@@ -179,7 +180,7 @@ TlsStream::Moved TlsStream::write(std::span<const char> bytes) {
   return {0, how};
 }
 
-// A record that was read in part is in them, too: OpenSSL before 3.0.14 does not look for that.
+// Buffers that hold a part of a record are not empty, either; OpenSSL before 3.0.14 does not check that.
 bool TlsStream::give_buffers() noexcept {
   return end_ != outcome::failed && !unsent_ && SSL_has_pending(ssl_) == 0 && SSL_free_buffers(ssl_) == 1;
 }

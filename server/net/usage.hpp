@@ -1,4 +1,4 @@
-// What a user, or a client's address, uses now, and how much it may.
+// The resources that a user, or a client's address, uses now, and their limits.
 #pragma once
 
 #include <atomic>
@@ -8,13 +8,13 @@
 
 namespace mxkv::server {
 
-/// On all workers. Thread-safety: any thread. Relaxed: limits and statistics.
+/// The sum over all workers. Thread-safety: any thread. Relaxed: limits and statistics.
 struct Usage {
   std::atomic<std::uint32_t> connections{0};
   Rate requests;
   Rate bytes;
 
-  /// One connection more, if `most` allows; 0: any number.
+  /// Counts one connection more, if `most` allows; 0: any number.
   [[nodiscard]] bool begin_connection(std::uint32_t most) noexcept {
     if (connections.fetch_add(1, std::memory_order_relaxed) < most || most == 0) {
       return true;

@@ -1,7 +1,7 @@
-// Users that may use the server: who each is, what it may do, and what it uses now.
+// The users of the server: their names, rights, and current usage.
 //
-// A User does not change: sessions hold it. When the file is read again there are new ones; what a user uses
-// (Usage) stays with its name.
+// A User never changes, because sessions hold it. When the file is read again, there are new User objects;
+// the usage (Usage) stays with the name.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@
 
 namespace mxkv::server {
 
-/// One user, or what the lines of one name say of it. Thread-safety: does not change, but for what its usage says.
+/// One user, from all lines with its name. Thread-safety: immutable, except its usage.
 struct User {
   config::UserOptions options;          ///< without the password, unless that is a hash
-  std::vector<PasswordDigest> digests;  ///< of passwords in clear text; each is good
+  std::vector<PasswordDigest> digests;  ///< of passwords in clear text; each one is accepted
   std::shared_ptr<Usage> usage;
 
   [[nodiscard]] bool limits_keys() const noexcept { return !options.prefixes.empty(); }
@@ -29,15 +29,15 @@ struct User {
   [[nodiscard]] bool may_administer() const noexcept {
     return options.role == config::user_role::administrator;
   }
-  /// Whether who is in as the other one stays in: same password, same rights.
+  /// Whether a session of `other` may continue as this user: same passwords, same rights.
   [[nodiscard]] bool lets_in_as(const User& other) const noexcept;
 };
 
-/// A connection of a user, counted for as long as this lives. Thread-safety: owner worker only.
+/// A connection of a user; it counts for as long as this object lives. Thread-safety: owner worker only.
 class UserSeat {
  public:
   UserSeat() = default;
-  /// It was counted.
+  /// The connection is already counted.
   explicit UserSeat(std::shared_ptr<const User> user) noexcept : user_(std::move(user)) {}
   UserSeat(UserSeat&& other) noexcept = default;
   UserSeat& operator=(UserSeat&& other) noexcept {
@@ -52,26 +52,26 @@ class UserSeat {
     }
   }
 
-  /// Null: nobody's.
+  /// Null: no user.
   [[nodiscard]] const User* user() const noexcept { return user_.get(); }
-  /// The same user as the file has it now.
+  /// Replaces the user by its current version.
   void renew(std::shared_ptr<const User> now) noexcept { user_ = std::move(now); }
 
  private:
   std::shared_ptr<const User> user_;
 };
 
-/// The users of one file, by name. Thread-safety: that of a plain value.
+/// The users of one file, by name. Thread-safety: as a plain value.
 class Users {
  public:
   Users() = default;
-  /// `before` gives what they use, where a name was known.
+  /// Users that `before` knows keep their usage.
   Users(std::vector<config::UserOptions> options, const PasswordDigester& digester, const Users* before);
 
-  /// Null: nobody of that name.
+  /// Null: no user has that name.
   [[nodiscard]] std::shared_ptr<const User> find(std::string_view name) const;
   [[nodiscard]] std::size_t size() const noexcept { return by_name_.size(); }
-  /// Any hash of theirs; empty: there is none.
+  /// Any user's hash; empty: no user has one.
   [[nodiscard]] const std::string& some_hash() const noexcept { return some_hash_; }
 
  private:

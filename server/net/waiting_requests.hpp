@@ -1,7 +1,7 @@
-// Requests that wait for their order: copies of what they need, in the order sent.
+// Requests that wait for their order: copies of their data, in the order sent.
 //
-// They hold keys and finished values, no pins and no bytes of read buffers, so that one that waits for long
-// holds up no other request.
+// They hold keys and complete values, but no pins and no bytes of read buffers, so that one that waits for
+// long holds up no other request.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace mxkv::server {
 
-/// One that waits. `BuilderT`: a value that was received whole.
+/// One waiting request. `BuilderT`: a complete value.
 template <class BuilderT>
 class WaitingRequest {
  public:
@@ -25,11 +25,11 @@ class WaitingRequest {
   OrderClaim claim{0};
   std::uint32_t ticket = 0;
 
-  /// What it asks; refers to this.
+  /// The request; it refers to memory of this object.
   [[nodiscard]] const protocol::PointRequest& request() const noexcept { return request_; }
-  /// Null if it has none.
+  /// Null: the request has no value.
   [[nodiscard]] BuilderT* value() noexcept { return value_ ? &*value_ : nullptr; }
-  /// Keeps all that a request refers to; takes the value, which has its key and flags.
+  /// Copies all that the request refers to. Moves from the value, which has its key and flags.
   void hold(const protocol::PointRequest& request, BuilderT* value) {
     if (value != nullptr) {
       value_.emplace(std::move(*value));
@@ -54,7 +54,7 @@ class WaitingRequest {
   std::optional<BuilderT> value_;
 };
 
-/// Recycles them for all sessions of one worker. Thread-safety: owner worker only.
+/// Recycles waiting requests for all sessions of one worker. Thread-safety: owner worker only.
 template <class BuilderT>
 class WaitingPool {
  public:

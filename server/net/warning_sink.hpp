@@ -1,4 +1,4 @@
-// Where net/ sends lines for the log: the seam between net/ and the daemon, which has the log.
+// Lines that net/ sends to the log: the seam between net/ and the daemon, which has the log.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ class WarningSink {
   WarningSink& operator=(const WarningSink&) = delete;
 
   virtual void warn(const std::string& text) = 0;
-  /// What is written only at the levels debug and trace: first ask whether it is.
+  /// Lines for the levels debug and trace only. Check tells_debug() or tells_trace() before making the text.
   virtual void tell_debug(const std::string& /*text*/) {}
   virtual void tell_trace(const std::string& /*text*/) {}
   [[nodiscard]] bool tells_debug() const noexcept { return debug_.load(std::memory_order_relaxed); }
@@ -29,7 +29,7 @@ class WarningSink {
   }
 
  private:
-  // Relaxed: who logs at another level is told a moment later.
+  // Relaxed: a change of level may take effect a moment later.
   std::atomic<bool> debug_{false};
   std::atomic<bool> trace_{false};
 };

@@ -10,7 +10,7 @@ namespace mxkv::server {
 
 namespace {
 
-// Bytes that are only ever read: `end` is writable for the sake of blocks.
+// For bytes that are only read; `end` is not const, since blocks write there.
 void point_at(Segment& segment, std::string_view bytes) noexcept {
   segment.begin = bytes.data();
   segment.end = const_cast<char*>(bytes.data()) + bytes.size();

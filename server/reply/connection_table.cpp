@@ -53,7 +53,7 @@ void ConnectionTable::answer_row(const ReplyAddress& first, std::uint32_t reads,
 
 void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq) {
   ConnectionState& entry = *address.connection;
-  // Before resume(): the parked write was sent before those that wait.
+  // Before resume(): the parked write was sent before the requests that wait.
   if (runtime::MxTask* const parked = entry.commits.end(seq); parked != nullptr) {
     MXKV_ASSERT(spawner_ != nullptr, "writes wait for their turn where tasks can be spawned");
     spawner_->spawn(parked);
@@ -73,8 +73,8 @@ void ConnectionTable::follow_end(ConnectionState& entry, bool freed) {
   }
 }
 
-// An operation may end before its start returns, inside the owner's resume(). Then that runs once more instead
-// of inside itself, so that the stack stays flat however long the pipeline is.
+// An operation may end before its start returns, within the owner's resume(). Then resume() runs once more
+// instead of recursively, so the stack stays flat for any length of pipeline.
 void ConnectionTable::resume(ConnectionState& entry) {
   if (entry.resuming != resume_phase::outside) {
     entry.resuming = resume_phase::again;
@@ -120,7 +120,7 @@ void ConnectionTable::close(ConnectionState& entry) noexcept {
   recycle(entry);
 }
 
-// The last user gives the entry back: an operation, the dirty list, or the owner's resume().
+// The last user frees the entry: an operation, the dirty list, or the owner's resume().
 void ConnectionTable::recycle(ConnectionState& entry) noexcept {
   if (entry.owner != nullptr || entry.order.in_flight() != 0 || entry.dirty ||
       entry.resuming != resume_phase::outside) {
@@ -132,15 +132,16 @@ void ConnectionTable::recycle(ConnectionState& entry) noexcept {
   free_.push_back(entry.index);
 }
 
-// Called in the middle of a reply, maybe of the chosen connection's: so it is only marked.
+// Called while a reply is being written, maybe one of the chosen connection: so the connection is only
+// marked.
 void ConnectionTable::overflowed() noexcept {
   if (drops_) {
-    return;  // the replies of the one that was chosen go first
+    return;  // first the replies of the connection already chosen are freed
   }
   ConnectionState* most = nullptr;
   std::size_t most_bytes = 0;
   for (const std::unique_ptr<ConnectionState>& entry : entries_) {
-    // A client that reads and has few will have none soon.
+    // A client that reads and has few replies will have none soon.
     const std::size_t bytes = entry->replies.copied_bytes() + (entry->stuck ? BlockPool::kBlockBytes : 0);
     if (entry->phase == connection_phase::open && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
       most = entry.get();

@@ -96,14 +96,14 @@ void OutputBuffer::consume(std::size_t bytes) noexcept {
       return;
     }
     MXKV_ASSERT(head_->next != nullptr || unsent_ == 0, "what is unsent is in the list");
-    // An empty last block goes, too: an idle connection holds no memory.
+    // An empty last block is dropped, too: an idle connection holds no memory.
     drop_first();
   }
   tail_ = nullptr;
 }
 
-// Only what is in one block of its own, and slices of others, as it is with a client that asks for large values
-// or for ranges: then it is worth the most.
+// Only if all bytes are in one own block and in slices of others, as with a client that asks for large values
+// or for ranges: there it gains the most.
 bool OutputBuffer::gains_by_compacting() const noexcept {
   std::size_t bytes = 0;
   bool gains = false;

@@ -1,10 +1,10 @@
 // The unsent output of one connection: a list of segments, filled at its end, sent from its front.
 //
 // Small replies are written straight into the last block. A large value is one segment that refers to the
-// item, and visits its pieces one after the other. What follows it goes on in the rest of the block before it,
-// as a slice, so that replies of large values do not take a block each. A long reply that was written
-// elsewhere is a slice of the block that it is in. Nothing is moved but the rest of a client that does not
-// read: compact() puts it into as little memory as will hold it.
+// item, and visits its pieces one after the other. Later output continues in the rest of the block before the
+// value, as a slice, so that replies of large values do not take a block each. A long reply that was written
+// elsewhere is a slice of its block. Bytes are moved only if a client does not read: compact() puts the rest
+// into as little memory as possible.
 #pragma once
 
 #include <sys/uio.h>
@@ -33,27 +33,27 @@ class OutputBuffer {
     }
     return tail_->end;
   }
-  /// The same if there is so much without further ado, else null.
+  /// The same if the last block has so much room, else null.
   [[nodiscard]] char* room_for(std::size_t most) const noexcept {
     return tail_ != nullptr && tail_->room() >= most ? tail_->end : nullptr;
   }
-  /// As reserve(), with all the room that the block has.
+  /// As reserve(), with all the room of the block.
   [[nodiscard]] std::span<char> reserve_all(std::size_t least) {
     char* const begin = reserve(least);
     return {begin, tail_->room()};
   }
-  /// The bytes up to `end` of what reserve() gave were filled.
+  /// The room from reserve() was filled up to `end`.
   void commit(char* end) noexcept {
     MXKV_DCHECK(end >= tail_->end && end <= tail_->limit, "no more is filled than was reserved");
     unsent_ += static_cast<std::size_t>(end - tail_->end);
     tail_->end = filled_ = end;
   }
   void append(std::string_view bytes);
-  /// Bytes that stay where they are until they were sent; `owner` is released then.
+  /// Appends bytes that stay in place until they are sent; then `owner` is released.
   void append_owned(const char* data, std::size_t bytes, OwnerRef owner) {
     append_segment(pool_->take_owned(data, bytes, owner));
   }
-  /// The same of all pieces of `owner`, of `bytes` together, more than none.
+  /// The same for all pieces of `owner`, which have `bytes` together, more than 0.
   void append_pieces(std::size_t bytes, OwnerRef owner) {
     append_segment(pool_->take_owned_pieces(bytes, owner));
   }
@@ -65,7 +65,7 @@ class OutputBuffer {
     referenced_ += segment->unsent();
   }
 
-  /// Takes over bytes in a block of another, and with them one of its users.
+  /// Appends bytes in another user's block, and takes over one of its users.
   void append_slice(Segment& block, char* begin, std::size_t bytes) {
     Segment* const slice = pool_->take_slice(block, begin);
     slice->end = slice->limit = begin + bytes;
@@ -74,18 +74,18 @@ class OutputBuffer {
   }
 
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return unsent_; }
-  /// Of the unsent bytes, those that are somewhere else.
+  /// Unsent bytes that are not in the buffer's blocks.
   [[nodiscard]] std::size_t referenced_bytes() const noexcept { return referenced_; }
-  /// Bytes that were ever sent; wraps around.
+  /// Bytes sent so far; wraps around.
   [[nodiscard]] std::size_t sent_bytes() const noexcept { return sent_; }
-  /// Bytes that were ever written, but for dropped ones; wraps around.
+  /// Bytes written so far, without dropped ones; wraps around.
   [[nodiscard]] std::size_t end() const noexcept { return sent_ + unsent_; }
-  /// Fills `pieces` with the first unsent bytes, `most` of them at most. Returns how many pieces; 0: nothing to
+  /// Fills `pieces` with the first unsent bytes, at most `most`. Returns the number of pieces; 0: nothing to
   /// send.
   [[nodiscard]] std::size_t gather(std::span<iovec> pieces,
                                    std::size_t most = ~std::size_t{0}) const noexcept;
-  /// Calls visit(std::string_view) for all unsent bytes, in order; none may be an owner's in pieces. Also for
-  /// others than the owner worker, while that does nothing with it.
+  /// Calls visit(std::string_view) for all unsent bytes, in order; none may belong to an owner in pieces.
+  /// Another worker may call this while the owner worker does not use the buffer.
   template <class Visit>
   void each_piece(const Visit& visit) const {
     for (const Segment* segment = head_; segment != nullptr; segment = segment->next) {
@@ -93,11 +93,11 @@ class OutputBuffer {
       visit(std::string_view{segment->begin, static_cast<std::size_t>(segment->end - segment->begin)});
     }
   }
-  /// The first `bytes` of what gather() gave were sent.
+  /// The first `bytes` from gather() were sent.
   void consume(std::size_t bytes) noexcept;
-  /// Drops everything.
+  /// Drops all output.
   void clear() noexcept;
-  /// The client does not take what there is: moves the bytes of a block that is mostly empty to a small one.
+  /// The client does not read: moves the bytes of a mostly empty block to a small one.
   void compact();
 
  private:
@@ -113,8 +113,8 @@ class OutputBuffer {
   BlockPool* pool_;
   Segment* head_ = nullptr;
   Segment* tail_ = nullptr;
-  Segment* block_ = nullptr;  ///< the last one of its own; `users` counts it and its slices in the list
-  char* filled_ = nullptr;    ///< up to where it is
+  Segment* block_ = nullptr;  ///< its own last block; `users` counts it and its slices in the list
+  char* filled_ = nullptr;    ///< how far that block is filled
   std::size_t unsent_ = 0;
   std::size_t referenced_ = 0;
   std::size_t sent_ = 0;

@@ -1,7 +1,7 @@
-// Which bytes of a connection's output may leave: those before the first mark whose epoch is not on disk.
+// Which bytes of a connection's output may leave: the bytes before the first mark whose epoch is not on disk.
 //
-// A round whose replies tell of something that is not there yet puts a mark where its output begins. Marks are
-// few; where there are more, the last one stands for all behind it, and waits for the latest.
+// A round whose replies show data that is not on disk yet puts a mark at the beginning of its output. Marks
+// are few. If there were more, the last one stands for all later output, and waits for the latest epoch.
 #pragma once
 
 #include <array>
@@ -12,16 +12,16 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: owner worker only. Places are counts of bytes ever written, which wrap around.
+/// Thread-safety: owner worker only. Positions are counts of bytes written so far, which wrap around.
 class OutputGate {
  public:
   static constexpr std::size_t kMostMarks = 4;
 
   [[nodiscard]] bool holds() const noexcept { return count_ != 0; }
-  /// From `begin`, which is not before that of the last mark, the output waits for `epoch` too.
+  /// From `begin` on, which is not before the last mark's, the output waits for `epoch`, too.
   void add(std::size_t begin, std::uint64_t epoch) noexcept {
     if (count_ > 0 && epoch <= marks_[count_ - 1].epoch) {
-      return;  // it waits for as much already
+      return;  // it already waits for that epoch
     }
     if (count_ < kMostMarks) {
       marks_[count_++] = {begin, epoch};
@@ -29,7 +29,7 @@ class OutputGate {
       marks_[count_ - 1].epoch = epoch;
     }
   }
-  /// All up to `durable` is on disk. Returns whether a mark went.
+  /// All epochs up to `durable` are on disk. Returns whether a mark was removed.
   bool open(std::uint64_t durable) noexcept {
     std::size_t gone = 0;
     while (gone < count_ && marks_[gone].epoch <= durable) {
@@ -41,15 +41,15 @@ class OutputGate {
     count_ -= gone;
     return gone != 0;
   }
-  /// Of the bytes behind the first `sent`, how many may be sent.
+  /// How many bytes behind the first `sent` may be sent.
   [[nodiscard]] std::size_t sendable(std::size_t sent, std::size_t unsent) const noexcept {
     return holds() ? marks_[0].begin - sent : unsent;
   }
-  /// Whether nothing before `end` is held.
+  /// Whether no byte before `end` is held.
   [[nodiscard]] bool lets(std::size_t end) const noexcept {
     return !holds() || static_cast<std::ptrdiff_t>(marks_[0].begin - end) >= 0;
   }
-  /// What the first mark waits for. Only if it holds.
+  /// The epoch that the first mark waits for. Only if holds().
   [[nodiscard]] std::uint64_t awaited() const noexcept {
     MXKV_DCHECK(holds(), "what holds nothing waits for nothing");
     return marks_[0].epoch;

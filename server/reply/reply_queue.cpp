@@ -11,7 +11,7 @@ namespace mxkv::server {
 
 namespace {
 constexpr std::size_t kStagedPart = 4096;
-/// Pieces from here on are handed over: a header is cheaper than a copy, and no block is kept by little.
+/// Longer pieces become slices: a header is cheaper than a copy, and short pieces should not keep a block.
 constexpr std::size_t kHandedOver = 2048;
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) noexcept {
   return (bytes + to - 1) / to * to;
@@ -26,8 +26,8 @@ ReplyQueue::Staged& ReplyQueue::entry(std::uint32_t ticket) {
   return staged_.put(ticket, oldest_, Staged{nullptr, true, false, 0});
 }
 
-// Blocks are shared by the pieces of all tickets. `users` counts the pieces in a block, plus one while it is
-// the block that is added to.
+// The pieces of all tickets share blocks. `users` counts the pieces in a block, plus one while pieces are
+// added to it.
 ReplyQueue::Piece* ReplyQueue::add_piece(std::uint32_t ticket, std::size_t room) {
   Staged& reply = entry(ticket);
   const std::size_t whole = sizeof(Piece) + room;
@@ -116,7 +116,7 @@ void ReplyQueue::release(Piece* piece) noexcept {
   }
 }
 
-// To the output: by a copy, or with its place in the block.
+// Moves a piece to the output: by a copy, or as a slice of its block.
 void ReplyQueue::hand_over(Piece& piece) {
   if (piece.owned == nullptr && piece.bytes >= kHandedOver) {
     output_.append_slice(*piece.block, piece.data(), piece.bytes);
@@ -131,14 +131,16 @@ void ReplyQueue::hand_over(Piece& piece) {
   release(&piece);
 }
 
-// Slices of it may be in the output: then it goes with them.
+// If slices of the block are in the output, it is freed with them.
 void ReplyQueue::leave_stage_block() noexcept {
   if (Segment* const block = std::exchange(stage_block_, nullptr); block != nullptr && --block->users == 0) {
     pool_->give(block);
   }
 }
 
-// The oldest ticket moved on: what is staged for it, and for those complete after it, goes to the output.
+// The oldest ticket has moved on: moves its staged pieces to the output, and the pieces of complete replies
+// behind it.
+// output.
 void ReplyQueue::follow_up() {
   while (oldest_ != next_) {
     if (staged_.find(oldest_, oldest_) == nullptr) {
@@ -154,7 +156,7 @@ void ReplyQueue::follow_up() {
       leave_stage_block();
     }
     if (!reply.closed) {
-      return;  // it goes on in the output itself
+      return;  // the reply continues in the output itself
     }
     advance(1 + reply.more);
   }

@@ -1,9 +1,8 @@
-// The replies of one connection: they leave in the order of the requests, whenever they are written.
+// The replies of one connection. They may be written in any order, but leave in the order of the requests.
 //
 // Each request opens a ticket. The oldest open ticket writes straight into the connection's output. A younger
-// one is staged in a block. When its turn comes, in the same batch as a rule, short pieces are copied, and
-// long ones stay where they are as slices of the output. Replies come nearly in order, so most never touch the
-// staging.
+// one is staged in a block. When its turn comes, usually in the same batch, short pieces are copied to the
+// output, and long ones become slices of it. Most replies come in order, and are never staged.
 #pragma once
 
 #include <cstddef>
@@ -34,11 +33,11 @@ class ReplyQueue {
     return ticket;
   }
 
-  /// Whether the next so many tickets are one number after the other.
+  /// Whether the next `tickets` tickets have consecutive numbers.
   [[nodiscard]] bool opens_in_row(std::size_t tickets) const noexcept {
     return kUnusedTicket - next_ > tickets;
   }
-  /// The first of so many tickets in a row.
+  /// The first of `tickets` tickets with consecutive numbers.
   [[nodiscard]] std::uint32_t open_row(std::size_t tickets) noexcept {
     MXKV_DCHECK(opens_in_row(tickets), "an unused number is passed over");
     const std::uint32_t first = next_;
@@ -46,7 +45,7 @@ class ReplyQueue {
     return first;
   }
 
-  /// So many of the last ones were not used after all.
+  /// Takes back the last `tickets` tickets, which were not used.
   void take_back(std::size_t tickets) noexcept {
     MXKV_ASSERT(next_ - oldest_ >= tickets, "only open tickets are taken back");
     next_ -= static_cast<std::uint32_t>(tickets);
@@ -59,7 +58,7 @@ class ReplyQueue {
     MXKV_DCHECK(most <= kMostReserved, "long replies are written in parts");
     return ticket == oldest_ ? output_.reserve(most) : stage(ticket, most);
   }
-  /// As reserve(), with all the room of the piece, which is `least` at least.
+  /// As reserve(), with all the room of the piece, at least `least`.
   [[nodiscard]] std::span<char> reserve_all(std::uint32_t ticket, std::size_t least) {
     MXKV_DCHECK(least <= kMostReserved, "long replies are written in parts");
     if (ticket == oldest_) {
@@ -68,7 +67,7 @@ class ReplyQueue {
     char* const begin = stage(ticket, least);
     return {begin, stage_block_->room()};
   }
-  /// The reply's bytes up to `end` are written. May follow with further reserve() and commit().
+  /// The reply is written up to `end`. More reserve() and commit() may follow.
   void commit(std::uint32_t ticket, char* end) noexcept {
     if (ticket == oldest_) [[likely]] {
       output_.commit(end);
@@ -76,12 +75,12 @@ class ReplyQueue {
       commit_staged(ticket, end);
     }
   }
-  /// reserve() for a whole reply in the usual case: the ticket is the oldest, no other is staged, and the output
-  /// has so much room. Else null. Only close_next() may follow.
+  /// reserve() for a whole reply in the usual case: the ticket is the oldest, no other is staged, and the
+  /// output has room. Else null. Only close_next() may follow.
   [[nodiscard]] char* reserve_next(std::uint32_t ticket, std::size_t most) const noexcept {
     return ticket == oldest_ && staged_.empty() ? output_.room_for(most) : nullptr;
   }
-  /// commit() and close() of it.
+  /// commit() and close() after reserve_next().
   void close_next(char* end) noexcept {
     MXKV_DCHECK(oldest_ != next_ && staged_.empty(), "the reply of an open ticket has room");
     output_.commit(end);
@@ -89,7 +88,7 @@ class ReplyQueue {
       ++oldest_;
     }
   }
-  /// commit() and close() in one, of what one reserve() was enough for.
+  /// commit() and close() in one, for a reply that one reserve() had room for.
   void close_whole(std::uint32_t ticket, char* end) {
     if (ticket == oldest_) {
       output_.commit(end);
@@ -98,16 +97,17 @@ class ReplyQueue {
       commit_staged(ticket, end).closed = true;
     }
   }
-  /// What precedes the bytes of close_row() in their block.
+  /// Bytes that close_row() needs before the replies in their block.
   static constexpr std::size_t kBeforeRow = 32;
-  /// The replies of so many tickets in a row were written elsewhere: `bytes` from `begin` on, in a block that they
-  /// have for themselves, of the same pool. Takes it over. None of these tickets was written to before.
+  /// Takes over a block of the same pool with the replies of `tickets` consecutive tickets, written
+  /// elsewhere: `bytes` from `begin` on. The block has nothing else, and none of these tickets was written to
+  /// before.
   void close_row(std::uint32_t first, std::uint32_t tickets, Segment& block, char* begin, std::size_t bytes);
   /// Copies bytes of any length into the reply.
   void append(std::uint32_t ticket, std::string_view bytes);
-  /// Sends bytes from where they are; `owner` is released when they were sent, or never will be.
+  /// Sends bytes from their place; `owner` is released when they were sent, or dropped.
   void append_owned(std::uint32_t ticket, const char* data, std::size_t bytes, OwnerRef owner);
-  /// The same of all pieces of `owner`, of `bytes` together, more than none.
+  /// The same for all pieces of `owner`, which have `bytes` together, more than 0.
   void append_pieces(std::uint32_t ticket, std::size_t bytes, OwnerRef owner);
   /// The reply is complete.
   void close(std::uint32_t ticket) {
@@ -122,48 +122,48 @@ class ReplyQueue {
     }
   }
 
-  /// What open() would return.
+  /// The ticket that open() would return.
   [[nodiscard]] std::uint32_t next_ticket() const noexcept { return next_; }
   /// Whether the reply of a ticket, and all before it, have gone to the output.
   [[nodiscard]] bool is_past(std::uint32_t ticket) const noexcept {
     return static_cast<std::int32_t>(oldest_ - ticket) > 0;
   }
-  /// Whether all before a ticket that is open have gone to the output.
+  /// Whether all replies before an open ticket have gone to the output.
   [[nodiscard]] bool is_oldest(std::uint32_t ticket) const noexcept { return ticket == oldest_; }
   /// Whether all tickets are closed.
   [[nodiscard]] bool all_closed() const noexcept { return oldest_ == next_; }
-  /// Bytes that wait to be sent, staged ones included.
+  /// Unsent bytes, with staged ones.
   [[nodiscard]] std::size_t unsent_bytes() const noexcept { return output_.unsent_bytes() + staged_bytes_; }
-  /// Of these, those that are somewhere else: large values.
+  /// Unsent bytes of large values, which are sent from their items.
   [[nodiscard]] std::size_t referenced_bytes() const noexcept {
     return output_.referenced_bytes() + staged_referenced_;
   }
   [[nodiscard]] std::size_t copied_bytes() const noexcept { return unsent_bytes() - referenced_bytes(); }
-  /// Bytes that were ever written, and replies that were completed with all before them; both wrap around.
+  /// Bytes written so far, and replies completed together with all before them; both wrap around.
   [[nodiscard]] std::size_t written_bytes() const noexcept { return output_.sent_bytes() + unsent_bytes(); }
   [[nodiscard]] std::uint32_t completed() const noexcept { return oldest_; }
-  /// What may be sent now.
+  /// The output that may be sent now.
   [[nodiscard]] OutputBuffer& output() noexcept { return output_; }
-  /// Drops all replies, open ones too.
+  /// Drops all replies, also of open tickets.
   void clear() noexcept;
 
  private:
   static constexpr std::uint32_t kUnusedTicket = ~std::uint32_t{0};  // ReplyAddress::kNoTicket
 
-  /// A staged part of a reply; its bytes, or its owned segment, follow.
+  /// A staged part of a reply; its bytes follow, or it has an owned segment.
   struct Piece {
     Piece* next;
     Segment* block;
-    Segment* owned;  ///< a value by reference, else null
+    Segment* owned;  ///< a value by reference, or null
     std::size_t bytes;
     [[nodiscard]] char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   };
   static_assert(sizeof(Piece) == kBeforeRow);
   struct Staged {
-    Piece* last = nullptr;  ///< its `next` is the first
+    Piece* last = nullptr;  ///< the last piece, whose `next` is the first
     bool started = false;
     bool closed = false;
-    std::uint32_t more = 0;  ///< tickets behind it that are closed, and whose bytes are among its own
+    std::uint32_t more = 0;  ///< closed tickets behind it whose bytes are in its pieces
     friend bool operator==(const Staged& a, const Staged& b) noexcept { return a.started == b.started; }
   };
 
@@ -183,13 +183,13 @@ class ReplyQueue {
   void stage_owned(std::uint32_t ticket, Segment* segment);
 
   BlockPool* pool_;
-  std::uint32_t oldest_ = 0;  ///< open, or next_ if none is
+  std::uint32_t oldest_ = 0;  ///< open, or next_ if no ticket is
   std::uint32_t next_ = 0;
   OutputBuffer output_;
   SparseRing<Staged> staged_;       ///< tickets younger than the oldest that were written or closed
-  Segment* stage_block_ = nullptr;  ///< where pieces are added
+  Segment* stage_block_ = nullptr;  ///< pieces are added to it
   std::size_t staged_bytes_ = 0;
-  std::size_t staged_referenced_ = 0;  ///< of these
+  std::size_t staged_referenced_ = 0;  ///< of staged_bytes_
 };
 
 }  // namespace mxkv::server

@@ -1,5 +1,5 @@
-// Many small pieces of one reply, written without asking the queue for each. A writer takes all the room that
-// a block has, and hands on what was written when the room is used up, or at the end.
+// Writes many small pieces of one reply without asking the queue for each. A writer takes all the room of a
+// block, and commits the written bytes when the room is used up, or at the end.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 
 namespace mxkv::server {
 
-/// While there is room that was not handed on, no other caller may use the queue. Thread-safety: owner worker
-/// only.
+/// Between reserve() and flush() no other caller may use the queue. Thread-safety: owner worker only.
 class ReplyWriter {
  public:
   ReplyWriter(ReplyQueue* queue, std::uint32_t ticket) noexcept : queue_(queue), ticket_(ticket) {}
@@ -20,8 +19,7 @@ class ReplyWriter {
   ReplyWriter(const ReplyWriter&) = delete;
   ReplyWriter& operator=(const ReplyWriter&) = delete;
 
-  /// Room for up to `most` (at most ReplyQueue::kMostReserved) bytes, of which commit() says how many it
-  /// became.
+  /// Room for up to `most` (at most ReplyQueue::kMostReserved) bytes; commit() says how many were written.
   [[nodiscard]] char* reserve(std::size_t most) {
     if (static_cast<std::size_t>(limit_ - at_) < most) [[unlikely]] {
       flush();
@@ -31,14 +29,14 @@ class ReplyWriter {
     }
     return at_;
   }
-  /// How much reserve() could give without a call.
+  /// Bytes that reserve() could give without a call.
   [[nodiscard]] std::size_t room() const noexcept { return static_cast<std::size_t>(limit_ - at_); }
   void commit(char* end) noexcept {
     MXKV_DCHECK(end >= at_ && end <= limit_, "no more is filled than was reserved");
     at_ = end;
   }
 
-  /// Hands on what was written: then the queue may be called.
+  /// Commits the written bytes: then the queue may be used.
   void flush() noexcept {
     if (begin_ != nullptr) {
       queue_->commit(ticket_, at_);
@@ -49,7 +47,7 @@ class ReplyWriter {
  private:
   ReplyQueue* queue_;
   std::uint32_t ticket_;
-  char* begin_ = nullptr;  ///< of the room; null: none is held
+  char* begin_ = nullptr;  ///< of the room; null: it has none
   char* at_ = nullptr;
   char* limit_ = nullptr;
 };

@@ -16,11 +16,12 @@ RequestOrder::~RequestOrder() {
   delete table_;  // not to the pool: its counters are not zero
 }
 
-// Called for each request whose key is noted: decides whether those that follow need that. They do not while
-// nothing that is in flight or waits can conflict with them; whatever can comes by here first.
+// Called for each request whose key is noted: decides whether the following requests need that. They do not
+// while no request in flight, and none that waits, can conflict with them. A request that could conflict
+// comes here first.
 void RequestOrder::follow(operation_kind kind) noexcept {
   if (kind == operation_kind::range && streak_kind_ == operation_kind::read) {
-    return;  // does not mind reads, nor they it
+    return;  // ranges and reads do not conflict
   }
   streak_ = kind == streak_kind_ ? streak_ + 1 : 1;
   streak_kind_ = kind;
@@ -44,7 +45,7 @@ bool RequestOrder::conflicts(OrderClaim claim) const noexcept {
     return true;
   }
   const OrderTable::Slot slot = table_ == nullptr ? OrderTable::Slot{} : table_->slots[claim.slot()];
-  // A full counter is a conflict, too: it comes down again.
+  // A full counter counts as a conflict; it falls again.
   switch (claim.kind()) {
     case operation_kind::read:
       return slot.writes != 0 || slot.reads == OrderTable::kMost || (waiting_.changes & bit(claim)) != 0;

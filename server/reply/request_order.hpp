@@ -1,7 +1,7 @@
-// The order of one connection's requests: which of them may run at the same time (protocol rule 56).
+// The order of one connection's requests: decides which of them may run at the same time (protocol rule 56).
 //
-// A request starts if it conflicts with nothing in flight and with nothing that waits before it. Else it
-// waits, in one queue that the caller keeps. Conflicts, by slots that keys are hashed to:
+// A request starts if it conflicts with no request in flight and with none that waits before it. Else it
+// waits, in one queue that the caller keeps. Conflicts, by slots to which keys are hashed:
 //   a read       with a write of its key
 //   a write      with a read of its key, with ranges, and behind any waiting write;
 //                not with writes in flight, since those commit in the order sent (CommitOrder)
@@ -11,12 +11,12 @@
 // A false conflict of two keys in one slot costs a little parallelism, never correctness.
 //
 // Most connections only read, or only write, for long stretches. After kStreak requests of one of these kinds
-// their keys are not tracked any more. Nothing in flight conflicts with them, so they are only counted. The
+// their keys are no longer noted. No request in flight conflicts with them, so they are only counted. The
 // first request of another kind that conflicts with some key waits for all of them. From then on keys are
-// tracked again.
+// noted again.
 //
-// Ranges and barriers that conflict are not put behind others: their connection takes no requests until they
-// may start.
+// Ranges and barriers that conflict are not queued: their connection takes no more requests until they may
+// start.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace mxkv::server {
 
-/// In-flight counters by slot. All zero while it is in the pool.
+/// In-flight counters by slot. All are zero while the table is in the pool.
 struct OrderTable {
   static constexpr std::size_t kSlots = 512;
   static constexpr std::uint8_t kMost = 255;
@@ -40,7 +40,7 @@ struct OrderTable {
   OrderTable* next = nullptr;
 };
 
-/// Tables of one worker: a connection has one only while it has requests in flight.
+/// Tables of one worker. A connection has one only while it has requests with noted keys in flight.
 /// Thread-safety: owner worker only.
 class OrderTablePool {
  public:
@@ -65,14 +65,14 @@ class OrderTablePool {
   OrderTable* free_ = nullptr;
 };
 
-/// What a request takes of the order: its kind and the slot of its key, as kept in ReplyAddress::claim.
+/// A request's claim in the order: its kind and the slot of its key, as kept in ReplyAddress::claim.
 class OrderClaim {
  public:
   constexpr OrderClaim(operation_kind kind, std::uint64_t key_hash) noexcept
       : value_(static_cast<std::uint16_t>((key_hash % OrderTable::kSlots) << kKindBits |
                                           static_cast<std::uint16_t>(kind))) {}
   constexpr explicit OrderClaim(std::uint16_t stored) noexcept : value_(stored) {}
-  /// Of a request whose key was not noted.
+  /// For a request whose key was not noted.
   [[nodiscard]] static constexpr OrderClaim untracked(operation_kind kind) noexcept {
     return OrderClaim{static_cast<std::uint16_t>(kUntracked << kKindBits | static_cast<unsigned>(kind))};
   }
@@ -97,10 +97,10 @@ class RequestOrder {
   RequestOrder(const RequestOrder&) = delete;
   RequestOrder& operator=(const RequestOrder&) = delete;
 
-  /// How many requests of one kind in a row make it worthwhile not to note their keys.
+  /// After so many requests of one kind in a row it pays not to note their keys.
   static constexpr std::uint32_t kStreak = 32;
 
-  /// Starts a request if it may; then finish() must follow.
+  /// Starts a request if it may start; then finish() must follow.
   [[nodiscard]] bool try_start(OrderClaim claim) {
     follow(claim.kind());
     if (conflicts(claim)) [[unlikely]] {
@@ -109,7 +109,7 @@ class RequestOrder {
     take(claim);
     return true;
   }
-  /// Whether a read or write conflicts with nothing, whatever its key is: then start_untracked() will do.
+  /// Whether reads or writes conflict with nothing for any key: then start_untracked() is enough.
   [[nodiscard]] bool keys_untracked(operation_kind kind) const noexcept { return kind == passing_kind_; }
   /// Starts reads or writes of any keys; finish() must follow for each.
   [[nodiscard]] OrderClaim start_untracked(operation_kind kind, std::size_t requests = 1) noexcept {
@@ -117,35 +117,37 @@ class RequestOrder {
     untracked_ += static_cast<std::uint32_t>(requests);
     return OrderClaim::untracked(kind);
   }
-  /// So many of them were not started after all.
+  /// Takes back the start of `requests` untracked requests.
   void take_back(std::size_t requests) noexcept {
     MXKV_ASSERT(untracked_ >= requests, "only what was started is taken back");
     untracked_ -= static_cast<std::uint32_t>(requests);
   }
-  /// A started request ended. Returns whether that may let a waiting one start.
+  /// Ends a started request. Returns whether that may let a waiting one start.
   bool finish(OrderClaim claim) noexcept {
     if (!claim.tracked()) [[likely]] {
       return finish_untracked(claim.kind());
     }
     return finish_tracked(claim);
   }
-  /// finish() of a claim that is not tracked.
+  /// finish() for a claim that is not tracked.
   bool finish_untracked([[maybe_unused]] operation_kind kind) noexcept {
     MXKV_ASSERT(untracked_ > 0, "an operation ends once");
     MXKV_DCHECK(kind == untracked_kind_, "an operation ends as what it began");
     return --untracked_ == 0;
   }
 
-  /// The waiting requests are looked at again, in their order: each is tried, then added if it must wait.
+  /// Begins a new look at the waiting requests, in their order: each is tried, and added again if it must
+  /// wait.
   void begin_pass() noexcept { waiting_ = {}; }
-  /// A read, write or exclusive that did not start waits behind those added before.
+  /// Adds a read, write or exclusive that could not start behind those added before.
   void add_waiting(OrderClaim claim) noexcept;
 
   [[nodiscard]] std::size_t in_flight() const noexcept { return std::size_t{tracked_} + untracked_; }
   [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
 
  private:
-  /// Requests that wait: bits by slot, so that a check is one load; a false bit only makes one wait longer.
+  /// Waiting requests: bits by slot, so that a check is one load. A false bit only makes a request wait
+  /// longer.
   struct Waiting {
     std::uint64_t reads = 0;
     std::uint64_t changes = 0;  ///< writes and exclusives
@@ -160,16 +162,16 @@ class RequestOrder {
 
   OrderTablePool* pool_;
   OrderTable* table_ = nullptr;  ///< null: no keys in flight
-  std::uint32_t tracked_ = 0;    ///< in flight with a noted key, ranges and barriers
+  std::uint32_t tracked_ = 0;    ///< in flight: requests with noted keys, ranges and barriers
   std::uint32_t keyed_ = 0;      ///< of these, with a slot
   std::uint32_t changes_ = 0;    ///< writes and exclusives in flight
   std::uint32_t ranges_ = 0;
   bool barrier_ = false;
   operation_kind streak_kind_ = operation_kind::barrier;   ///< of the last request
-  operation_kind passing_kind_ = operation_kind::barrier;  ///< whose keys are not noted; barrier: none's
-  operation_kind untracked_kind_ = operation_kind::read;   ///< of those in flight without a noted key
+  operation_kind passing_kind_ = operation_kind::barrier;  ///< its keys are not noted; barrier: all are
+  operation_kind untracked_kind_ = operation_kind::read;   ///< of the requests in flight without noted keys
   std::uint32_t streak_ = 0;                               ///< requests of streak_kind_ in a row
-  std::uint32_t untracked_ = 0;                            ///< in flight, of untracked_kind_
+  std::uint32_t untracked_ = 0;                            ///< requests in flight, of untracked_kind_
   Waiting waiting_;
 };
 

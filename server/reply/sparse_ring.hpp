@@ -1,7 +1,7 @@
 // Entries by sequence number, for the few that are out of order: a ring in a borrowed block.
 //
-// Replies and commits mostly come in order and then need no entry at all. So the ring takes its memory with
-// the first entry in use, and gives it back with the last. Nothing is allocated for one that is idle.
+// Replies and commits mostly come in order, and then need no entry. So the ring takes its memory with the
+// first entry in use, and gives it back with the last. An idle ring has no memory.
 #pragma once
 
 #include <bit>
@@ -14,8 +14,8 @@
 
 namespace mxkv::server {
 
-/// A T that equals T{} is an unused entry. Sequence numbers wrap; all in use lie within `span()` of a base
-/// that the caller knows. Thread-safety: owner worker only.
+/// A T that equals T{} is an unused entry. Sequence numbers wrap; all in use lie within span_ of a base that
+/// the caller knows. Thread-safety: owner worker only.
 template <class T>
 class SparseRing {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -50,7 +50,7 @@ class SparseRing {
     return entry;
   }
 
-  /// Takes the entry of `seq` out; it is in use.
+  /// Takes out the entry of `seq`, which is in use.
   T take(std::uint32_t seq) noexcept {
     const T value = std::exchange(entries()[seq & (span_ - 1)], T{});
     MXKV_DCHECK(!(value == T{}), "only what was put is taken");

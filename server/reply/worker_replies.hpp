@@ -1,5 +1,5 @@
-// The replies of one worker: its block pool and its directory. Made before store and network, which both
-// refer to it.
+// The replies of one worker: its block pool and its connection table. Made before store and network, which
+// both refer to it.
 #pragma once
 
 #include "runtime/scheduler/runtime.hpp"

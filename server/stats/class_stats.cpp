@@ -17,7 +17,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// Of memcached's LRU lists and their crawler, which there are none of.
+/// Names of memcached's LRU lists and their crawler, which mxkv does not have.
 constexpr std::array kListNames{"number_hot",
                                 "number_warm",
                                 "number_cold",
@@ -51,11 +51,11 @@ constexpr std::array kCommandNames{
 std::vector<std::uint64_t> shared_out(std::uint64_t whole, const std::vector<std::uint64_t>& weights) {
   const std::uint64_t sum = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
   std::vector<std::uint64_t> parts;
-  std::uint64_t passed = 0;  // of the weights
+  std::uint64_t passed = 0;  // sum of the weights so far
   std::uint64_t given = 0;
   for (const std::uint64_t weight : weights) {
     passed += weight;
-    // Of all up to here, so that roundings add up to nothing.
+    // Computed from the sum so far, so that rounding errors do not add up.
     const double part = sum == 0 ? 0 : static_cast<double>(passed) / static_cast<double>(sum);
     const auto up_to = static_cast<std::uint64_t>(part * static_cast<double>(whole));
     parts.push_back(up_to - given);

@@ -1,10 +1,10 @@
 // `stats items`, `stats slabs` and `stats sizes` under memcached's names, for exporters.
 //
-// memcached divides its memory into classes by item size, each with LRU lists of its own. Here only the
-// allocator has classes, and they are what `slabs` and `sizes` show; `items` shares all items out by the blocks of each
-// class. So a request counts nothing by class, sums over classes are right, and where values are large their pieces
-// stand for items, too. Commands and evictions are in the first class there is, and what the lists of memcached count is
-// 0.
+// memcached divides its memory into classes by item size, each with its own LRU lists. In mxkv only the
+// allocator has classes: `slabs` and `sizes` show these, and `items` distributes all items in proportion to
+// the blocks of each class. So a request counts nothing by class, and sums over classes are right. The pieces
+// of large values count as items in that proportion, too. Commands and evictions are in the first class, and
+// counters of memcached's lists are 0.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ namespace mxkv::server {
 class StatText;
 class Store;
 
-/// `whole` in parts that are in proportion to the weights, and that add up to it. All parts are 0 where all weights are.
+/// Splits `whole` in proportion to the weights, into parts that add up to it. If all weights are 0, all parts
+/// are.
 [[nodiscard]] std::vector<std::uint64_t> shared_out(std::uint64_t whole,
                                                     const std::vector<std::uint64_t>& weights);
 

@@ -1,4 +1,4 @@
-// stats cluster: this node, the shards that it holds, and how far their logs are.
+// `stats cluster`: this node, its shards, and how far their logs are.
 #pragma once
 
 #include "server/cluster/cluster_store.hpp"

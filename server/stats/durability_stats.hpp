@@ -1,4 +1,4 @@
-// stats durability: how far the disk is, and what waits for it.
+// `stats durability`: how far the journal is on disk, and how much waits for it.
 #pragma once
 
 #include "server/durability/durability.hpp"

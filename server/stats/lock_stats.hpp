@@ -1,4 +1,4 @@
-// stats locks: operations that hold keys, and what they held off.
+// `stats locks`: operations that hold keys, and the writes that they held off.
 #pragma once
 
 #include "server/stats/stat_text.hpp"

@@ -26,7 +26,7 @@ void add(ValueHeapStats& sum, const ValueHeapStats& one) {
   sum.failed += one.failed;
 }
 
-/// Blocks on their way home from other workers' frees count as live.
+/// Blocks that other workers have freed, and that are on their way back, count as live.
 void add_heaps(StatText& text, const std::string& prefix, const ValueHeapStats& heaps) {
   text.add(prefix + "live", heaps.live_bytes);
   text.add(prefix + "spans", heaps.span_bytes);

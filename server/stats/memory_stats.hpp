@@ -1,4 +1,4 @@
-// `stats memory`: the budget by what it is used for, and the value heaps by NUMA node and by size class.
+// `stats memory`: the budget by category, and the value heaps by NUMA node and by size class.
 #pragma once
 
 #include <array>
@@ -37,10 +37,11 @@ struct NodeHeaps {
   runtime::ValueHeapStats items;
   runtime::ValueHeapStats nodes;
 };
-/// By the system's number of the node. Thread-safety: any thread.
+/// By the operating system's number of the node. Thread-safety: any thread.
 [[nodiscard]] std::map<std::uint32_t, NodeHeaps> heaps_by_node(runtime::Runtime& runtime);
 
-/// What waits for its epoch. It is charged as items and index until it is freed. Thread-safety: any thread.
+/// Freed memory that waits for its epoch. It stays charged as items and index until it is released.
+/// Thread-safety: any thread.
 [[nodiscard]] std::uint64_t retired_bytes(runtime::Runtime& runtime);
 
 /// One size class of the items' heaps of all workers. Thread-safety: any thread.

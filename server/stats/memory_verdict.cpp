@@ -9,9 +9,9 @@ namespace mxkv::server {
 
 namespace {
 
-// Above these parts of the whole something is told.
+// Above these parts of the whole a line is written.
 constexpr std::uint64_t kNearlyFullPerCent = 90;  // eviction keeps some of it free
-constexpr std::uint64_t kSparePerCent = 30;       // of what is held for items
+constexpr std::uint64_t kSparePerCent = 30;       // of the bytes held for items
 constexpr std::uint64_t kWorthALookPerCent = 2;   // of the limit: spare, unread, unfinished, retired
 constexpr std::uint64_t kExpiredPerCent = 20;     // of the items
 

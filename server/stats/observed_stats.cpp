@@ -66,7 +66,7 @@ LatencyLook look_at_latencies(const Network& network) {
 }
 
 void add_latency_stats(StatText& text, const Network& network, const LatencyLook& since) {
-  // Each histogram is read once, so that the workers' samples add up to the sums while requests still come
+  // Reads each histogram once, so that the workers' samples add up to the sums although more requests come
   // in.
   LatencyLook now = look_at_latencies(network);
   LatencyCounts sums{};
@@ -114,7 +114,8 @@ void add_slow_stats(StatText& text, const Network& network) {
   }
 }
 
-// Wilson's interval of a share, scaled to the whole: it is right for few, too, and exact where each request is met.
+// Wilson's interval of a share, scaled to all requests: also valid for few, and exact if every request is
+// sampled.
 RequestsAbout requests_about(std::uint64_t met, std::uint64_t error, std::uint32_t one_in) {
   constexpr double kDeviations = 1.96;
   const double times = std::max<double>(one_in, 1);
@@ -142,7 +143,7 @@ std::vector<HotName> hot_names(const Network& network, std::uint64_t now_ns) {
   }
   std::vector<HotName> found;
   for (auto& [named, sum] : sums) {
-    // What came once, or is not above its error, is known for nothing.
+    // A name that came once, or not more often than its error, says nothing.
     if (sum.sure > std::max<std::uint64_t>(sum.error, 1)) {
       sum.requests = requests_about(sum.sure, sum.error, network.samplers().front()->one_in());
       found.push_back(std::move(sum));
@@ -163,7 +164,7 @@ void add_hot_stats(StatText& text, const Network& network, std::uint64_t now_ns)
 
 namespace {
 
-/// In memcached's words.
+/// The state in memcached's words.
 std::string_view state_of(ConnectionFacts::doing what) noexcept {
   switch (what) {
     case ConnectionFacts::doing::listens:

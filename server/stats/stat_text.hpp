@@ -1,5 +1,5 @@
-// Lines of `stats`: "STAT <name> <value>", then END. Names and values come from clients, too: keys, paths, certificates.
-// Whatever they hold, a line stays one line, and its name one word (runtime/base/readable.hpp).
+// Lines of `stats`: "STAT <name> <value>", then END. Names and values may come from clients: keys, paths,
+// certificates. A line always stays one line, and its name one word (runtime/base/readable.hpp).
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// Collects the lines. Thread-safety: that of a plain value.
+/// Collects the lines. Thread-safety: none, like a plain value.
 class StatText {
  public:
   void add(std::string_view name, std::string_view value);
@@ -21,7 +21,7 @@ class StatText {
   void add_seconds(std::string_view name, long seconds, long microseconds);
   /// The whole reply, or the last page of it.
   [[nodiscard]] std::string finish() &&;
-  /// The lines, where another page follows.
+  /// The lines of a page that is not the last.
   [[nodiscard]] std::string page() && { return std::move(text_); }
 
  private:

@@ -57,8 +57,8 @@ constexpr std::array kStoreNames{
     std::pair{counter::cmd_meta, "cmd_meta"},
 };
 
-/// Of memcached's hash table, LRU lists, slabs and pools of buffers, which there are none of. Exporters and
-/// tools ask for them by name.
+/// Names of memcached's hash table, LRU lists, slabs and buffer pools, which mxkv does not have. Exporters
+/// and tools ask for them.
 constexpr std::array kNamesOfOthers{"hash_power_level",
                                     "hash_bytes",
                                     "hash_is_expanding",
@@ -89,7 +89,7 @@ constexpr std::array kNamesOfOthers{"hash_power_level",
                                     "read_buf_bytes_free",
                                     "read_buf_oom"};
 
-// What a worker's prefetching is set to, and the distance that is in force.
+// Adds the prefetch setting of a worker, and the distance in force.
 void add_prefetch(StatText& text, const std::string& prefix, const runtime::Worker& worker) {
   const runtime::PrefetchInForce now = worker.prefetch_in_force();
   const bool by_distance = now.mode == runtime::prefetch_mode::distance;
@@ -228,8 +228,8 @@ LatencyLook Statistics::latencies_before_reset() {
   return latencies_before_;
 }
 
-// Differences, not since the reset: items that are there do not go away by it. The parts are read one after
-// the other, so a moment's difference may be below zero.
+// Differences since the start, not since the reset: a reset does not remove items. The counters are read one
+// after the other, so their difference may briefly be below zero.
 std::uint64_t Statistics::items() const noexcept {
   const std::uint64_t removed = store_.total(counter::items_removed);
   const std::uint64_t added = store_.total(counter::items_added);
@@ -353,8 +353,8 @@ void Statistics::settings(StatText& text) const {
   text.add("stat_key_prefix", ":");
   text.add("detail_enabled", store_.watch_hub().counts_prefixes() ? "yes" : "no");
   text.add("binding_protocol", "auto-negotiate");
-  // Sweeps for expired items are what memcached's crawler does, and exporters ask for its numbers only where there is
-  // one. There are neither LRU lists nor slabs to be moved.
+  // Sweeps for expired items correspond to memcached's crawler, and exporters only read the sweeps' numbers
+  // if there is a crawler. There are neither LRU lists nor slabs to move.
   text.add("lru_crawler", "yes");
   for (const char* name : {"lru_maintainer_thread", "lru_segmented", "slab_reassign"}) {
     text.add(name, "no");

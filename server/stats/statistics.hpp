@@ -1,8 +1,8 @@
-// What `stats` answers: memcached's names, so that exporters work, and groups of our own.
+// Answers `stats`: with memcached's names, so that exporters work, and with groups of its own.
 //
-// Numbers are sums of counters that workers go on changing: each is right for some recent moment, and they
-// need not fit each other. `stats reset` remembers the counters of that moment and subtracts them; nobody
-// else's counters are touched.
+// Numbers are sums of counters that workers change meanwhile: each is right for some recent moment, and they
+// may not fit each other. `stats reset` remembers the counters of that moment and subtracts them later; it
+// changes no other counters.
 #pragma once
 
 #include <array>
@@ -39,10 +39,10 @@ class Statistics {
   /// Start-up only.
   void set_network(Network& network) noexcept { network_ = &network; }
 
-  /// Those that are open, with the ports that they got; before clients can come. Start-up only.
+  /// Open listeners with their actual ports; before clients can connect. Start-up only.
   void set_listeners(std::vector<config::ListenAddress> listeners) { listeners_ = std::move(listeners); }
 
-  /// Null: nothing is kept on disk.
+  /// Null: there is no journal.
   void set_durability(const Durability* durability) noexcept { durability_ = durability; }
 
   /// Null: there is no cluster.
@@ -58,7 +58,7 @@ class Statistics {
     shutdown_command_.store(allowed, std::memory_order_relaxed);
   }
 
-  /// A page of the reply to `stats <group>`; all but `conns` have one.
+  /// A page of the reply to `stats <group>`; only `conns` has more than one.
   [[nodiscard]] std::string text(std::string_view group, AdminCursor& cursor);
 
   /// Counters that `stats reset` puts back to zero.
@@ -70,9 +70,9 @@ class Statistics {
     std::uint64_t auth_forbidden = 0;
     std::uint64_t auth_crowded = 0;
   };
-  /// Since the start, whatever was reset.
+  /// Counts since the start, regardless of resets.
   [[nodiscard]] Counters counters() const noexcept;
-  /// Items that are there, and their memory.
+  /// Items in the tree, and their memory.
   [[nodiscard]] std::uint64_t items() const noexcept;
   [[nodiscard]] std::uint64_t item_bytes() const noexcept;
 
@@ -98,9 +98,9 @@ class Statistics {
   std::atomic<bool> shutdown_command_;  // relaxed: only shown
   std::uint64_t started_ns_;
   std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
-  std::mutex mutex_;                         ///< guards what follows; `stats` is rare
+  std::mutex mutex_;                         ///< guards the rest; `stats` is rare
   Counters baseline_;
-  LatencyLook latencies_before_;  ///< the last reset
+  LatencyLook latencies_before_;  ///< as of the last reset
 };
 
 }  // namespace mxkv::server

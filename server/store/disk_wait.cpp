@@ -36,7 +36,7 @@ void refuse_point(const protocol::PointRequest& request, Item* sent, const Reply
     if (request.is_binary()) {
       write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
     } else if (protocol::is_retrieval(request.op) && !request.end_line) {
-      // An error among the values of several keys would look like their end.
+      // Among the values of several keys an error would look like the end of the reply.
       write_miss(*queue, address.ticket, {request.op == protocol::verb::gats, request.end_line});
     } else {
       queue->append(address.ticket, refusal_text(context.refusal));

@@ -1,14 +1,15 @@
-// Replies that may have to wait until what they tell of is on disk, and writes that are refused since nothing
-// can be written there. Without a journal each costs one predictable branch.
+// Replies that may have to wait until the data they show is on disk, and refusals of writes while the disk
+// cannot be written. Without a journal each check costs one predictable branch.
 //
-// A change that is not on disk yet has an order above the horizon (WorkerContext). Its order is in the item, or
-// in the floor of the leaf that it changed, so those two words tell of all that a read has seen; the first by itself
-// where no touch can have met the item (order_of()). The floor is read after the read of the leaf was validated: it
-// only grows, and what was seen had raised it before. That holds for an item changed in place, too, while its leaf
-// is latched: the floor is raised first (Item::store_expiry, Item::View::expiry). That a flush is set for later is
-// in neither word: its order counts where it may have decided.
+// A change that is not on disk yet has an order above the horizon (WorkerContext). That order is in the
+// changed item, or in the floor of its leaf. So these two words cover everything that a read has seen; the
+// item's word is enough where no touch can have met the item (order_of()). The floor is read after the read
+// of the leaf was validated: the floor only grows, and each change that the read saw had raised it before.
+// That holds for an item that is changed in place while its leaf is latched, too: the floor is raised first
+// (Item::store_expiry, Item::View::expiry). A delayed flush is in neither word, so its order counts wherever
+// the flush may have decided.
 //
-// Whether a marked reply waits, and for what, is decided at the end of the round (server/net).
+// At the end of the round server/net decides whether a marked reply waits, and for which order.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +24,11 @@
 namespace mxkv::server {
 
 namespace detail {
-// Apart, so that callers stay short, and are inlined as they were.
+// Out of line, so that the callers stay short and are still inlined.
 void await_disk(const ReplyAddress& address, WorkerContext& context) noexcept;
 void await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,
                 WorkerContext& context) noexcept;
-/// Of an item that was met.
+/// For an item that the read met.
 template <class ItemView>
 [[nodiscard, gnu::always_inline]] inline std::uint64_t order_of_item(const ItemView& item,
                                                                      const ItemNode& leaf,
@@ -43,7 +44,8 @@ template <class Task>
 }
 }  // namespace detail
 
-/// A read elsewhere has seen this: `order` keeps what await_order() is to be told at home.
+/// Notes what a read on another worker has seen: keeps the greatest order in `order`, for await_order() at
+/// home.
 [[gnu::always_inline]] inline void note_read(const Item* item, const ItemNode& leaf, std::uint64_t& order,
                                              WorkerContext& context) noexcept {
   if (context.minds_horizon()) [[unlikely]] {
@@ -51,17 +53,17 @@ template <class Task>
   }
 }
 
-// All on the home worker of `address`, whose context it is.
+// All of these run on the home worker of `address`; `context` is that worker's.
 
-/// What note_read() came to elsewhere.
+/// Marks the reply for an order that note_read() collected on another worker.
 inline void await_order(std::uint64_t order, const ReplyAddress& address, WorkerContext& context) noexcept {
   if (context.minds_horizon() && order > context.horizon_us) [[unlikely]] {
     detail::await_disk(address, context);
   }
 }
 
-/// A read has seen a leaf, and `item` in it, if it met one. `where`: the leaf, or a task whose leaf() it is,
-/// which is asked for only if it matters.
+/// Marks the reply for a read that saw a leaf, and `item` in it if it met one. `where`: the leaf, or a task
+/// with a leaf(), which is only asked for if it matters.
 template <class Where>
 [[gnu::always_inline]] inline void await_read(const Item* item, const Where& where,
                                               const ReplyAddress& address, WorkerContext& context) noexcept {
@@ -76,16 +78,16 @@ template <class Where>
   await_read(item, where, address, worker.local<WorkerContext>());
 }
 
-/// Whether that would have it wait, or might: for who answers at once what is on disk. `item`: or a view of it; once
-/// all else that matters has been read of it.
+/// Whether await_read() would, or might, make the reply wait; for tasks that only answer at once if all they
+/// show is on disk. `item`: an item or a view of it. Call it after the last read of the item that matters.
 template <class ItemView, class Task>
 [[nodiscard, gnu::always_inline]] inline bool must_await(const ItemView& item, const Task& task,
                                                          const WorkerContext& context) noexcept {
   return context.minds_horizon() && detail::order_of_item(item, task.leaf(), context) > context.horizon_us;
 }
 
-/// The same of a leaf whose floor was told already: its items up to this order need not wait; kNoHorizon: none does.
-/// Once it was read which of them a flush has taken.
+/// The same for a leaf whose floor was passed to await_read() already: its items up to the returned order
+/// need not wait. kNoHorizon: no item has to. Call it after reading which of the items a flush has taken.
 [[nodiscard]] inline std::uint64_t newest_at_once(const WorkerContext& context) noexcept {
   if (!context.minds_horizon()) [[likely]] {
     return WorkerContext::kNoHorizon;
@@ -94,7 +96,8 @@ template <class ItemView, class Task>
   return flushed_since ? 0 : context.horizon_us;
 }
 
-/// What may have written is to be answered: also one that changed nothing has seen something.
+/// Call this before answering any command that may write. It waits even if nothing changed, because the
+/// command has read.
 [[gnu::always_inline]] inline void await_write(const ReplyAddress& address, WorkerContext& context) noexcept {
   if (context.writes_wait) [[unlikely]] {
     detail::await_disk(address, context);
@@ -106,10 +109,10 @@ template <class ItemView, class Task>
   await_write(address, worker.local<WorkerContext>());
 }
 
-/// What is said of a write that is refused: an error line. `reason`: WorkerContext::refusal.
+/// The error line of a refused write. `reason`: WorkerContext::refusal.
 [[nodiscard]] std::string refusal_text(const char* reason);
 
-/// Answers a request for one key that is refused, and drops what it sent (or null).
+/// Answers a request for one key that is refused, and frees `sent`, its value or null.
 void refuse_point(const protocol::PointRequest& request, Item* sent, const ReplyAddress& address,
                   CommitSeq seq, runtime::Worker& worker);
 

@@ -1,6 +1,6 @@
-// What the log is to tell of while the server runs: counted where it happens, told by another thread, which is
-// rung for once until it has looked. So what happens a million times a second costs a count each, and is a line
-// a second.
+// Events that the log reports while the server runs. Workers count them; another thread writes the lines. The
+// first event wakes that thread; later ones do not, until it has looked. So an event that happens a million
+// times a second costs one count each time, and gives one log line a second.
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@ namespace mxkv::server {
 
 enum class happening : std::uint8_t {
   wrong_login,
-  forbidden,             ///< a request, to who is logged in
-  too_many_connections,  ///< one was refused
-  too_many_of_client,    ///< one was refused, of an address that has as many as it may
-  closed_unread,         ///< a connection, since its client took no replies
+  forbidden,             ///< a request, to a user who is logged in
+  too_many_connections,  ///< a connection was refused
+  too_many_of_client,    ///< a connection was refused: its address has as many as it may
+  closed_unread,         ///< a connection, since its client read no replies
   closed_idle,           ///< by the idle time-out
-  foreign_protocol,      ///< a connection spoke another one, and was closed
+  foreign_protocol,      ///< a connection used another protocol, and was closed
   failed_handshake,      ///< of TLS
-  endless_line,          ///< a connection was closed, since no line may be so long
+  endless_line,          ///< a connection was closed: its line was too long
   evicted,               ///< an item
   no_memory,             ///< a write was refused
   flushed,               ///< flush_all
@@ -31,7 +31,7 @@ enum class happening : std::uint8_t {
 };
 inline constexpr std::size_t kHappenings = static_cast<std::size_t>(happening::slow) + 1;
 
-/// Is told that something happened: to look at Happenings. Thread-safety: any thread.
+/// Wakes the thread that reads Happenings. Thread-safety: any thread.
 class HappeningBell {
  public:
   HappeningBell() = default;
@@ -49,22 +49,23 @@ class Happenings {
  public:
   struct Seen {
     std::uint64_t times = 0;
-    std::string about;  ///< the first time: who, or what
+    std::string about;  ///< of the first time: the client, user or item
   };
 
-  /// It outlives all that happens.
+  /// The bell outlives all events.
   void set_bell(HappeningBell& bell) noexcept { bell_.store(&bell, std::memory_order_release); }
 
   void note(happening what) noexcept {
     counts_[static_cast<std::size_t>(what)].fetch_add(1, std::memory_order_relaxed);
-    // Pairs with the exchange in take(): who finds it rung is seen by the taker that stopped the ringing.
+    // Pairs with the exchange in take(): if note() finds it rung, the take() that stops the ringing sees the
+    // count.
     if (!rung_.load(std::memory_order_relaxed) && !rung_.exchange(true, std::memory_order_acq_rel)) {
       if (HappeningBell* const bell = bell_.load(std::memory_order_acquire); bell != nullptr) {
         bell->ring();
       }
     }
   }
-  /// The first time until it is looked at, `about` is kept.
+  /// Keeps `about` for the log, if it is the first since take().
   void note(happening what, std::string_view about) {
     {
       const std::scoped_lock lock{mutex_};
@@ -76,7 +77,7 @@ class Happenings {
     note(what);
   }
 
-  /// What happened since the last time. What comes from now on rings again.
+  /// The events since the last call. Events from now on ring again.
   [[nodiscard]] std::array<Seen, kHappenings> take() {
     rung_.exchange(false, std::memory_order_acq_rel);
     std::array<Seen, kHappenings> seen;
@@ -93,7 +94,7 @@ class Happenings {
   std::atomic<HappeningBell*> bell_{nullptr};  // pairs with the release in set_bell()
   std::atomic<bool> rung_{false};
   std::array<std::atomic<std::uint64_t>, kHappenings> counts_{};  // relaxed: statistics
-  std::mutex mutex_;                                              ///< guards what follows
+  std::mutex mutex_;                                              ///< guards the rest
   std::array<std::uint64_t, kHappenings> taken_{};
   std::array<std::string, kHappenings> abouts_{};
 };

@@ -1,4 +1,4 @@
-// On which NUMA nodes lies what look-ups meet: counted for requests of the sample, where there are several nodes.
+// Counts the NUMA nodes of the memory that look-ups read, for sampled requests, if there are several nodes.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace mxkv::server {
 
-/// What a look-up reads. Inner nodes above the lowest near level (index/tree.hpp) are left out: they stay in the near
-/// caches.
+/// What a look-up reads. Inner nodes above the lowest near level (index/tree.hpp) do not count: they stay in
+/// the near caches.
 enum class met_memory : std::uint8_t { inner_node, leaf, item };
 inline constexpr std::size_t kMetMemories = 3;
 
-/// Of one worker. Thread-safety: count() owner worker only; values: any thread.
+/// The counts of one worker. Thread-safety: count() owner worker only; values: any thread.
 class PlaceCounters {
  public:
   explicit PlaceCounters(std::size_t nodes) : elsewhere_(nodes) {}
@@ -35,7 +35,7 @@ class PlaceCounters {
   [[nodiscard]] std::uint64_t remote(met_memory what) const noexcept {
     return remote_[static_cast<std::size_t>(what)].load(std::memory_order_relaxed);
   }
-  /// Remote ones, by the node whose memory it was.
+  /// Remote reads, by the node of the memory.
   [[nodiscard]] std::uint64_t of_node(std::size_t node) const noexcept {
     return elsewhere_[node].load(std::memory_order_relaxed);
   }

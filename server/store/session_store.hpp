@@ -1,4 +1,4 @@
-// What sessions need of a store: the interface between server/net and server/store.
+// The interface between server/net and server/store: the functions of a store that sessions use.
 //
 // Every operation ends in exactly one ConnectionTable::finished (or finished_write) for its address and, if
 // the client waits, in one closed reply, maybe before the call returns.
@@ -26,7 +26,7 @@ class DumpProgress;
 class Item;
 class ItemBuilder;
 
-/// mb: the lines of a batch as they come. Thread-safety: owner worker only.
+/// mb: receives the lines of a batch. Thread-safety: owner worker only.
 class ReceivedBatch {
  public:
   ReceivedBatch() = default;
@@ -37,13 +37,13 @@ class ReceivedBatch {
   /// Lines that have not come yet.
   [[nodiscard]] virtual std::uint32_t missing() const noexcept = 0;
   [[nodiscard]] virtual bool failed() const noexcept = 0;
-  /// The next line: mg, md, ma, or ms, whose `value` was received whole.
+  /// Adds the next line: mg, md, ma, or ms, whose `value` was received whole.
   virtual void add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) = 0;
-  /// The next line cannot be done: `text` says why. Of several the first counts. What was kept goes.
+  /// Fails the next line with `text`. The first failure counts, and the lines kept so far are freed.
   virtual void fail(runtime::Worker& worker, std::string_view text) = 0;
-  /// Gives back all memory. Before it is destroyed, unless the store has taken it.
+  /// Gives back all memory. Needed before destruction, unless the store has taken the batch.
   virtual void abandon(runtime::Worker& worker) noexcept = 0;
-  /// Writes the reply to a batch that failed before it was given to the store.
+  /// Writes the reply to a batch that failed before the store got it.
   virtual void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) = 0;
 };
 
@@ -54,16 +54,17 @@ class SessionStore {
   SessionStore(const SessionStore&) = delete;
   SessionStore& operator=(const SessionStore&) = delete;
 
-  /// A request for one key. `value`: of a command that stores, received whole; it is taken. `seq`: the place of
-  /// one that is ordered among its connection's writes.
+  /// A request for one key. `value`: of a command that stores, received whole; the store takes it. `seq`: the
+  /// place of an ordered request among its connection's writes.
   virtual void point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                      const ReplyAddress& address, CommitSeq seq) = 0;
-  /// get or gets, or mg, of many keys, each of which is an operation with a reply. `first`: of the first one; the
-  /// tickets of the others follow.
+  /// get or gets, or mg, of many keys. Each key is an operation with a reply. `first`: the address of the
+  /// first; the others have the tickets after it.
   virtual void get(runtime::Worker& worker, std::span<const protocol::AskedKey> keys, bool with_cas,
                    const ReplyAddress& first) = 0;
-  /// set or ms of values that came whole, each of which is a write with a reply. `first`, `seq`: of the first one;
-  /// those of the others follow. Returns for how many there was memory; nothing was done with the others.
+  /// set or ms of values that were received whole. Each value is a write with a reply. `first`, `seq`: of the
+  /// first write; the others have the numbers after these. Returns how many values got memory; nothing was
+  /// done with the rest.
   [[nodiscard]] virtual std::size_t set(runtime::Worker& worker, std::span<const protocol::SentValue> values,
                                         const ReplyAddress& first, CommitSeq seq) = 0;
   /// scan, scans, pscan, pscans, mr, mc, mx, mt.
@@ -74,21 +75,21 @@ class SessionStore {
   /// Runs what begin_batch() made, once all of its lines came.
   virtual void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
                      const ReplyAddress& address) = 0;
-  /// A page of a dump, behind what `progress` says; it is told when the page ended.
+  /// A page of a dump, from where `progress` stands; calls progress.end_page() when the page has ended.
   virtual void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) = 0;
-  /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time). `form`: of a
-  /// client of the binary protocol. False: it was refused, and answered so.
+  /// flush_all, now or `delay_s` seconds from now (above 30 days: at that unix time). `form`: of a client of
+  /// the binary protocol. False: the flush was refused, and the refusal was sent.
   virtual bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                          protocol::BinaryForm form) = 0;
 
-  /// A request for this key is one of the sample.
+  /// A request for `key` is sampled: counts the NUMA nodes of the memory that a look-up of it reads.
   virtual void sampled(runtime::Worker& worker, std::string_view key) = 0;
   /// Counts a value that was refused for its length before it came.
   virtual void count_too_large(runtime::Worker& worker) noexcept = 0;
-  /// Counts a value that there was no memory for while it came.
+  /// Counts a value for which memory ran out while it was received.
   virtual void count_no_memory(runtime::Worker& worker) noexcept = 0;
-  /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
-  /// in the next round.
+  /// Some allocation of this worker failed. True: memory is being freed, so that a retry in the next round
+  /// makes sense.
   [[nodiscard]] virtual bool makes_room(runtime::Worker& worker, shortage what) noexcept = 0;
 
  protected:

@@ -26,7 +26,7 @@ using protocol::verb;
 
 namespace {
 
-/// At once, or when its range is held.
+/// Starts the task at once, or when its range is held.
 template <class Task>
 void begin(Task* task, bool locked, RangeLocks& locks, runtime::Worker& worker) {
   if (locked) {
@@ -75,7 +75,7 @@ RangeLimits Store::range_limits() const noexcept {
           .splitting = splitting_};
 }
 
-// In both: what is known of a set is constant in what is made of it.
+// Inlined into both callers: the constants of a set then fold into the code of its task.
 [[gnu::always_inline]] inline void Store::write(runtime::Worker& worker,
                                                 const protocol::PointRequest& request, Item* sent,
                                                 const ReplyAddress& address, CommitSeq seq) {
@@ -247,7 +247,7 @@ void Store::count_no_memory(runtime::Worker& worker) noexcept {
   context(worker.id()).count_no_memory();
 }
 
-// One after the other, so that they are set in the order in which they pass.
+// Under a latch, so that flush points are set in the order in which they pass the commit point.
 void Store::set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept {
   const std::lock_guard guard{flush_latch_};
   const std::uint64_t order = state_.mint_through(worker);
@@ -280,8 +280,8 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
   if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
-    // Cas uniques follow the clock, so a point in time is a point in their order. The items go when they are
-    // met, as expired ones do, or by a sweep.
+    // Cas uniques follow the clock, so a point in time is also a point in their order. Tasks that meet such
+    // items later remove them, as expired ones; so does a sweep.
     set_flush_point(worker, at);
     upkeep_.sweep().expect(at);
     await_write(address, worker);
@@ -295,7 +295,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     return true;
   }
   if (state_.flush_points().next.load(std::memory_order_relaxed) > now_us) {
-    set_flush_point(worker, now_us);  // takes the place of one that was to come
+    set_flush_point(worker, now_us);  // replaces a delayed flush that has not happened yet
   }
   begin(worker.create<FlushTask>(state_, address, form), true, locks_, worker);
   return true;

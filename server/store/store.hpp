@@ -1,6 +1,6 @@
-// The store: what memcached's commands, and ranges, mean over the tree of items. It parses nothing and knows
-// no sockets; requests come parsed, replies go to the ConnectionTable of the worker. session_store.hpp says
-// what sessions may rely on.
+// The store: memcached's commands, and ranges, over the tree of items. It parses nothing and knows no
+// sockets. Requests come parsed; replies go to the worker's ConnectionTable. session_store.hpp says what
+// sessions may rely on.
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,8 @@ struct StoreOptions {
 
 class Store final : public SessionStore {
  public:
-  /// Start-up only. Each worker gets a context, which is its Worker::local() from then on; the directory of
-  /// replies is added to it by whoever owns the sockets. Throws std::bad_alloc.
+  /// Start-up only. Each worker gets a context, which is its Worker::local() from then on. The owner of the
+  /// sockets adds the ConnectionTable to it. Throws std::bad_alloc.
   Store(runtime::Runtime& runtime, const StoreOptions& options);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -63,22 +63,23 @@ class Store final : public SessionStore {
     return upkeep_.makes_room(worker, what);
   }
 
-  /// Housekeeping of a worker: to be called every round.
+  /// Housekeeping of a worker: call this every round.
   void maintain(runtime::Worker& worker) { upkeep_.tick(worker); }
 
   // Any thread.
 
-  /// Holds for requests that begin later.
+  /// For requests that begin later.
   void set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept;
   void set_upkeep(const UpkeepOptions& options) noexcept { upkeep_.set_options(options); }
-  /// What expired at this moment (steady us, not 0) or later stays where it is, and counts as gone all the same: who
-  /// follows a log that is behind may still be told that it lives on. The greatest number: nothing is held.
+  /// Keeps items that expire at this moment (steady us, not 0) or later in the tree, though they count as
+  /// gone: a node that follows a lagging log may still learn that an item lives on. The greatest number: no
+  /// item is kept.
   void hold_expired(std::uint64_t from_us) noexcept { state_.hold_expired(from_us); }
-  /// Whether items make room when memory runs short.
+  /// Whether items are evicted when memory runs short.
   [[nodiscard]] bool evicts() const noexcept { return upkeep_.evicts(); }
   /// Whether items are moved out of sparse spans.
   [[nodiscard]] bool evacuates() const noexcept { return upkeep_.defragments(); }
-  /// Greatest of the cas uniques minted so far and the time.
+  /// The greatest of the cas uniques minted so far and of `now_us`.
   [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept {
     return state_.greatest_cas(now_us);
   }
@@ -93,18 +94,18 @@ class Store final : public SessionStore {
   [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return upkeep_.expired_present(); }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return state_.flush_points(); }
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept { return state_.context(worker); }
-  /// A delayed flush goes on that an earlier process was told of: points as FlushPoints has them. Start-up only.
+  /// Resumes a delayed flush of an earlier process; points as FlushPoints has them. Start-up only.
   void resume_flush(std::uint64_t next_us, std::uint64_t before_us) noexcept;
-  /// Drops what waits for keys. Only when no worker runs any more.
+  /// Frees tasks that wait for keys. Only when no worker runs any more.
   void discard_waiting(runtime::Runtime& runtime) noexcept;
 
  private:
   void write(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent,
              const ReplyAddress& address, CommitSeq seq);
   [[nodiscard]] RangeLimits range_limits() const noexcept;
-  /// Whether nothing may be changed now; then that was answered.
+  /// Whether changes are refused now; if so, sends the refusal.
   [[nodiscard]] bool refuses(const ReplyAddress& address, runtime::Worker& worker);
-  /// Items with an order up to a point in time do not count as there from then on.
+  /// From the moment `at_us` on, items with an order up to it do not count.
   void set_flush_point(runtime::Worker& worker, std::uint64_t at_us) noexcept;
 
   StoreState state_;
@@ -114,14 +115,14 @@ class Store final : public SessionStore {
   Upkeep upkeep_;
   Repartitioner repartitioner_{state_, locks_};
   runtime::detail::ShortLatch flush_latch_;  ///< of set_flush_point()
-  // Relaxed: each bounds by itself, and nothing is ordered by them.
+  // Relaxed: each value is a limit by itself, and orders nothing.
   std::atomic<std::uint64_t> range_items_{0};
   std::atomic<std::uint64_t> range_bytes_{0};
   std::atomic<std::uint64_t> range_time_ns_{0};
   std::atomic<std::uint64_t> locked_items_{0};
   RangeSplitting splitting_;
   ReadOfferOptions offers_;
-  std::size_t offer_from_ = ~std::size_t{0};  ///< reads that start together of which some are offered
+  std::size_t offer_from_ = ~std::size_t{0};  ///< offers are only made if so many reads start together
 };
 
 }  // namespace mxkv::server

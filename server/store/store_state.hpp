@@ -1,5 +1,5 @@
-// What tasks of the store find of it, whatever wing they belong to: the tree, how items are freed, what is in
-// force, and sums over the workers. It starts nothing; the store is the facade above (store.hpp).
+// The store's state that all its tasks share: the tree, the way items are freed, the limits and flush points
+// in force, and sums over the workers. It starts nothing; the store is the facade above it (store.hpp).
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,8 @@ class StoreState {
     return value_limit_.load(std::memory_order_relaxed);
   }
   void set_value_limit(std::uint64_t bytes) noexcept { value_limit_.store(bytes, std::memory_order_relaxed); }
-  /// At which items are judged that the store removes of its own: now, or see hold_expired().
+  /// The moment by which the store's own removals judge items: now, or that of hold_expired() if it is
+  /// earlier.
   [[nodiscard]] std::uint64_t upkeep_moment(std::uint64_t now_us) const noexcept {
     return std::min(now_us, expired_held_us_.load(std::memory_order_relaxed));
   }
@@ -44,17 +45,17 @@ class StoreState {
   }
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept;
-  /// Greatest of the orders minted so far, cas uniques among them, and the time.
+  /// The greatest of the orders minted so far, cas uniques among them, and of `now_us`.
   [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept;
-  /// Mints the order of an operation that holds its keys, or of all. It is above those of all changes that the
-  /// caller can know of; no other operation has the same, and what follows it is minted above it.
+  /// Mints the order of an operation that holds its keys, or all keys. It is above the orders of all changes
+  /// that the caller can know. No other operation gets it, and later orders are above it.
   [[nodiscard]] std::uint64_t mint_through(runtime::Worker& worker) noexcept {
     return tree_.commits().claim(next_order(greatest_cas(0), worker));
   }
-  /// When the first item expires (unix s) of those stored since the last call; the greatest number if none
-  /// does.
+  /// The earliest expiry (steady s) of the items stored since the last call; the greatest number if none
+  /// expires.
   [[nodiscard]] std::uint32_t take_first_expiry() noexcept;
-  /// The same, of those since the last take_first_expiry().
+  /// The same for the items stored since the last take_first_expiry(), without taking it.
   [[nodiscard]] std::uint32_t first_expiry() const noexcept;
 
  private:

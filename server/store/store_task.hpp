@@ -1,8 +1,9 @@
-// What the store's tasks share: the key they carry, the way home, and the reply.
+// Shared by the store's tasks: the key they carry, the way home, and the reply.
 //
-// A task may have to run on other workers (bound to a leaf's pool); replies are written on the home worker of
-// its connection only. And a write that will run elsewhere waits at home for its turn to commit, before it
-// enters the tree. Both come back through resume_item(), which a task without a data object runs.
+// A task may have to run on other workers (bound to a leaf's pool), but only the home worker of its
+// connection writes the reply. And a write that will run elsewhere waits at home for its turn to commit,
+// before it enters the tree. Both come back through resume_item(), which runs for a task without a data
+// object.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@
 
 namespace mxkv::server {
 
-/// A key that its task holds itself, for tasks whose key changes on the way.
+/// A key in the task itself, for tasks whose key changes on the way.
 class HeldKey {
  public:
   [[nodiscard]] std::string_view view() const noexcept { return {text_, bytes_}; }
@@ -49,11 +50,11 @@ class TrailingKey {
   }
 };
 
-/// Tells whether items count as there at this moment: neither expired nor flushed.
+/// Decides whether items are live at a moment: neither expired nor flushed.
 class Liveness {
  public:
   explicit Liveness(runtime::Worker& worker) noexcept : Liveness(worker, 0) {}
-  /// At another moment, if it is not 0.
+  /// At `moment_us`, if it is not 0.
   Liveness(runtime::Worker& worker, std::uint64_t moment_us) noexcept
       : now_us_(moment_us != 0 ? moment_us : worker.now_us()) {
     flushed_ = worker.local<WorkerContext>().flush_points->at(now_us_);
@@ -62,37 +63,37 @@ class Liveness {
   [[nodiscard]] bool operator()(const View& view) const noexcept {
     return !is_expired(view.expiry(), now_us_) && view.cas() > flushed_;  // no cas unique is 0
   }
-  /// Why an item does not count: flush_all took it away; else it has expired.
+  /// Why an item is not live. True: a flush_all has taken it. False: it has expired.
   template <class View>
   [[nodiscard]] bool is_flushed(const View& view) const noexcept {
     return view.cas() <= flushed_;
   }
-  /// Items up to this cas unique are gone.
+  /// A flush has taken items up to this cas unique.
   [[nodiscard]] std::uint64_t flushed() const noexcept { return flushed_; }
 
  private:
   std::uint64_t now_us_;
-  std::uint64_t flushed_;  ///< items up to this cas unique are gone
+  std::uint64_t flushed_;  ///< a flush has taken items up to this cas unique
 };
 
 [[nodiscard]] inline bool is_live(const Item& item, runtime::Worker& worker) noexcept {
   return Liveness{worker}(Item::View{item});
 }
 
-/// The greatest order that a change of this item has had, or more. A touch leaves its order in the leaf's floor
-/// alone, and the leaf's line is read only for items that a touch may have met: those with an exptime field.
-/// `item`: or a view of it.
+/// The greatest order of any change of this item, or more. A touch leaves its order only in the leaf's floor.
+/// So the leaf's line is read only for items that a touch may have met: those with an exptime field. `item`:
+/// an item or a view of it.
 template <class ItemView>
 [[nodiscard, gnu::always_inline]] inline std::uint64_t order_of(const ItemView& item,
                                                                 const ItemNode& leaf) noexcept {
   return item.has_expiry_field() ? std::max(item.cas(), leaf.cas_floor()) : item.cas();
 }
-/// The same of a key: `old` is null where nothing is there.
+/// The same for a key; `old` is null if it has no item.
 [[nodiscard]] inline std::uint64_t order_before(const Item* old, const ItemNode& leaf) noexcept {
   return old == nullptr ? leaf.cas_floor() : order_of(*old, leaf);
 }
 
-/// Mints an order above `before`, for a change under its leaf's latch, or of a key that is held.
+/// Mints an order above `before`, for a change under its leaf's latch, or of a held key.
 [[nodiscard, gnu::always_inline]] inline std::uint64_t next_order(std::uint64_t before,
                                                                   runtime::Worker& worker) noexcept {
   constexpr std::uint64_t kGreatest = (std::uint64_t{1} << 53U) - 1;  // exact in a double
@@ -106,7 +107,7 @@ template <class ItemView>
   return order;
 }
 
-/// Takes the task out of the tree: it touches no object any more, and runs in resume_item() next.
+/// Takes the task out of the tree: it uses no data object any more, and runs in resume_item() next.
 inline void leave_tree(runtime::MxTask& task) noexcept {
   task.annotate_lines(runtime::TaggedPointer{}, 0, 0);
   task.annotate(runtime::access::readonly);

@@ -1,4 +1,4 @@
-// What store tasks find on the worker they run on: Worker::local<WorkerContext>().
+// The state that store tasks use on the worker where they run: Worker::local<WorkerContext>().
 //
 // Counters are relaxed atomics with one writer; `stats` sums them over the workers.
 #pragma once
@@ -54,28 +54,28 @@ enum class counter : std::uint8_t {
   range_touched_items,
   cmd_batch,
   batch_failures,
-  slot_maps,  ///< of keys to slots that were drawn, see repartition_task.hpp
+  slot_maps,  ///< maps of keys to slots that were drawn, see repartition_task.hpp
   store_no_memory,
   store_too_large,
   cmd_meta,
   total_items,
-  items_added,  ///< with items_removed: how many there are; what takes another's place may be left out of both
+  items_added,  ///< minus items_removed: items in the tree; both may leave out an item that replaces another
   items_removed,
   evictions,          ///< items that made room
-  evicted_unfetched,  ///< of these, those that nobody had read
-  reclaimed,          ///< expired ones met on the way
-  swept_items,        ///< expired ones that a sweep removed, see expiry_sweep.hpp
-  expired_unfetched,  ///< of both, those that nobody had read
-  idle_walks,         ///< for what is idle, see eviction.hpp
-  span_walks,         ///< for whole spans
+  evicted_unfetched,  ///< of these, items that no client had read
+  reclaimed,          ///< expired items that other tasks met and removed
+  swept_items,        ///< expired items that a sweep removed, see expiry_sweep.hpp
+  expired_unfetched,  ///< of both, items that no client had read
+  idle_walks,         ///< walks that look for idle items, see eviction.hpp
+  span_walks,         ///< walks that look for whole spans
   items_moved,        ///< out of sparse spans, see defragmenter.hpp
-  seen_started,       ///< with seen_ended: writes to items that were met, see background_writes.hpp
+  seen_started,       ///< minus seen_ended: background writes under way, see background_writes.hpp
   seen_ended,
-  bytes_added,  ///< with bytes_removed: memory of items in the tree; modulo 2^64
+  bytes_added,  ///< minus bytes_removed: memory of items in the tree; modulo 2^64
   bytes_removed,
   held_away,      ///< operations that began on another worker than their connection's, see range_locks.hpp
-  offered_reads,  ///< reads of a pipeline that another worker might take
-  taken_reads,    ///< those that this worker took of others
+  offered_reads,  ///< reads of a pipeline that other workers could take
+  taken_reads,    ///< reads of other workers that this worker took
 };
 inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::taken_reads) + 1;
 
@@ -94,12 +94,12 @@ class StoreCounters {
   std::array<std::atomic<std::uint64_t>, kCounters> values_{};
 };
 
-/// Items with a cas unique up to a point (us) do not count as there, once the clock has reached it. Relaxed:
-/// each point stands for itself. Thread-safety: any thread, but for set(): one at a time.
+/// Once the clock has reached a point (us), items with a cas unique up to it do not count as there. Relaxed:
+/// each point stands for itself. Thread-safety: any thread, but only one at a time calls set().
 struct FlushPoints {
-  std::atomic<std::uint64_t> next{0};    ///< the one that was set last
-  std::atomic<std::uint64_t> before{0};  ///< in force until that is reached
-  std::atomic<std::uint64_t> order{0};   ///< of the operation that set the last one, or more
+  std::atomic<std::uint64_t> next{0};    ///< the point that was set last
+  std::atomic<std::uint64_t> before{0};  ///< the point in force until `next` is reached
+  std::atomic<std::uint64_t> order{0};   ///< of the operation that set `next`, or more
 
   /// The point in force.
   [[nodiscard]] std::uint64_t at(std::uint64_t now_us) const noexcept {
@@ -123,21 +123,22 @@ struct WorkerContext {
   const index::CommitPoint<std::string_view>* commits = nullptr;  ///< of the store's tree
   ConnectionTable* replies = nullptr;
   WatchHub* watch = nullptr;         ///< the store's
-  Happenings* happenings = nullptr;  ///< the store's; null: nobody is told
+  Happenings* happenings = nullptr;  ///< the store's; null: events are not reported
   Upkeep* upkeep = nullptr;          ///< the store's
   ExpirySweep* sweep = nullptr;
   OwnerReads* owner_reads = nullptr;  ///< null: no item here is a copy
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
-  /// Orders are minted above this, and above the round's time. Set once a round by what never lets it go back;
-  /// 0: nothing minds.
+  /// Orders are minted above this, and above the round's time. Set once a round by a caller that never lowers
+  /// it; 0: no bound.
   std::uint64_t mint_us = 0;
-  /// Changes up to this order are on disk; kNoHorizon: reads do not mind. Set once a round, as the next two.
+  /// Changes up to this order are on disk; kNoHorizon: reads need not wait. Set once a round, as are the next
+  /// two.
   std::uint64_t horizon_us = kNoHorizon;
-  const char* refusal = nullptr;  ///< why nothing may be changed now; null: it may
+  const char* refusal = nullptr;  ///< why changes are refused now; null: they are not
   ReadOffers offers;
-  bool applies = false;      ///< what passes the commit point now is what a log of others said
-  bool writes_wait = false;  ///< replies of what may have changed something may have to wait for the disk
+  bool applies = false;      ///< changes that pass the commit point now were read from the log of other nodes
+  bool writes_wait = false;  ///< replies to commands that may have written may have to wait for the disk
 
   void note(happening what) noexcept {
     if (happenings != nullptr) {
@@ -149,9 +150,9 @@ struct WorkerContext {
     note(happening::no_memory);
   }
   [[nodiscard]] bool minds_horizon() const noexcept { return horizon_us != kNoHorizon; }
-  /// The least expiry (unix s) stored here that no sweep has taken notice of. Relaxed, see expiry_sweep.cpp.
+  /// The earliest expiry (steady s) stored here that no sweep has seen yet. Relaxed, see expiry_sweep.cpp.
   std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
-  std::unique_ptr<PlaceCounters> places;  ///< null: there is one NUMA node
+  std::unique_ptr<PlaceCounters> places;  ///< null: there is only one NUMA node
 };
 
 }  // namespace mxkv::server

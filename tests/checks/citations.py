@@ -3,9 +3,9 @@
 of documents; the functions, files and folders that the architecture pages and CONTRIBUTING name; and the types in
 GLOSSARY.md's last column.
 
-A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. What
-follows a colon or a quotation mark is talk. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading is
-cited as: server/README.md, "The process".
+A tag is [Mx 4.2], [LAS 4.1, 4.2], [To 4.2 to 4.5], [MK figs. 3b, 4] and the like; in tables also [Mx] 4.2, figure 1. Text
+behind a colon or a quotation mark is not part of it. A rule is "protocol rule 13", inside protocol/ also "rule 13". A heading
+is cited as: server/README.md, "The process".
 """
 
 import re
@@ -59,7 +59,7 @@ def cited(text: str) -> set[str]:
 
 
 def explained(papers: str) -> set[str]:
-    """What the first cells of the tables explain."""
+    """The tags in the first cells of the tables, which explain them."""
     return {tag for line in papers.splitlines() if line.startswith("| [") for tag in cited(line.split("|")[1])}
 
 

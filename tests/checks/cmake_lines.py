@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lines of CMake's files fit a screen. `cmake_lines.py --fix` breaks those that do not."""
+"""Lines of CMake's files fit a screen. `cmake_lines.py --fix` breaks longer lines."""
 
 import re
 import sys
@@ -17,7 +17,7 @@ def is_cmake(name: str) -> bool:
 
 
 def units(line: str) -> list[str]:
-    """What stays on one line: a word, or a keyword with the first word that belongs to it."""
+    """The pieces that stay on one line: a word, or a keyword with its first word."""
     words = WORD.findall(line)
     found = []
     for word in words:
@@ -29,7 +29,7 @@ def units(line: str) -> list[str]:
 
 
 def broken(line: str) -> list[str]:
-    """The line as several. What goes on is indented by two more where it began a command or a keyword's list."""
+    """The line as several lines. Further lines are indented by two more if the line began a command or a keyword's list."""
     indent = line[:len(line) - len(line.lstrip())]
     begins = re.match(r"\s*(?:[a-z_]+\(|[A-Z_]+ )", line) is not None
     lines = []

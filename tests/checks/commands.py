@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""PROTOCOL.md's table of commands is what the rows of protocol/command_table.hpp say.
+"""PROTOCOL.md's table of commands agrees with the rows of protocol/command_table.hpp.
 
-    commands.py          tells what differs
+    commands.py          tells the differences
     commands.py --fix    writes the table anew
 """
 
@@ -15,7 +15,7 @@ ROWS = "protocol/command_table.hpp"
 DOCUMENT = "protocol/PROTOCOL.md"
 BEGIN, END = "<!-- commands: written by tests/checks/commands.py --fix -->", "<!-- end of commands -->"
 
-# op, word, family, terms, grammar, then what may be left out: role, beginning, kind, binary form.
+# op, word, family, terms, grammar, then the optional cells: role, beginning, kind, binary form.
 _ROW = re.compile(r'^ +\{verb::\w+, "(?P<word>\w+)", (?P<family>\w+), (?:\{[^}]*\}|\w+(?:\([^)]*\))?), (?P<reads>\w+)'
                   r'(?:, (?P<role>\w+), from::\w+(?:, as::(?P<kind>\w+)(?:, \{opcode::(?P<opcode>\w+)[^}]*\})?)?)?\},$')
 _IN_WORDS = {"remove": "delete"}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""clang-format 19 agrees with every C++ file. `format.py --fix` makes it so."""
+"""Every C++ file is formatted as clang-format 19 does. `format.py --fix` formats them."""
 
 import shutil
 import subprocess

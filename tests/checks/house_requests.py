@@ -1,10 +1,10 @@
-"""What one request passes through: functions, files and classes of ours, by callgrind.
+"""The functions, files and classes of this repository that one request passes through, by callgrind.
 
-Counted is what ran at least as often as there were requests, of TIMES that were sent at once: so what runs once for a
-round of requests, now and then, by a timer, or while nothing is to be done does not count. Alone: sent one by one, so
-that waking up, reading the socket and writing to it count, too. A function is a file of this repository and a name
-without template arguments; all instances of a template are one, and a lambda belongs to the function around it.
-The daemon is built without optimisation and without inlining: each small function that a reader meets counts.
+A function counts if it ran at least as often as there were requests, of TIMES requests sent at once. So functions that run once
+for a round of requests, now and then, by a timer, or in idle time do not count. Alone: the requests are sent one by one, so
+that waking up, reading the socket and writing to it count, too. A function is a file of this repository and a name without
+template arguments; all instances of a template are one function, and a lambda belongs to the function around it. The daemon is
+built without optimisation and without inlining: each small function that a reader meets counts.
 """
 
 import collections
@@ -31,7 +31,7 @@ def key(number: int) -> bytes:
 
 
 def requests() -> dict[str, tuple[bytes, bytes]]:
-    """Kind -> one request, and how its reply ends."""
+    """Kind -> one request, and the end of its reply."""
     first, second, third = key(RECORDS // 2), key(RECORDS // 3), key(RECORDS // 4)
     return {
         "get": (b"get %s\r\n" % first, b"END\r\n"),
@@ -58,14 +58,14 @@ def without_templates(name: str) -> str:
 
 
 def class_of(name: str) -> str:
-    """The class around a function, by the house's style: what begins with a capital letter. Empty: a free one."""
+    """The class around a function: by the house's style its name begins with a capital letter. Empty for a free function."""
     parts = name.split("::")[:-1]
     last = max((at for at, part in enumerate(parts) if part[:1].isupper()), default=-1)
     return "::".join(parts[:last + 1])
 
 
 def calls(text: str) -> collections.Counter:
-    """(file, function) -> how often it was called, from a callgrind profile."""
+    """(file, function) -> its number of calls, from a callgrind profile."""
     names: dict[tuple[str, str], str] = {}
     counted: collections.Counter = collections.Counter()
     called_file = called = file = ""
@@ -103,7 +103,7 @@ def free_port() -> int:
 
 
 class Daemon:
-    """An mxkvd with one worker under callgrind, which counts only while it is told to."""
+    """An mxkvd with one worker under callgrind, which counts only between two commands."""
 
     def __init__(self, program: Path, folder: Path):
         self.folder, port = folder, free_port()
@@ -189,7 +189,7 @@ def through(text: str, root: Path) -> list[tuple[str, str]]:
 
 
 def measure(root: Path, daemon: Path | None) -> dict[str, list[tuple[str, str]]]:
-    """Kind of request -> what it passes through."""
+    """Kind of request -> the functions that it passes through."""
     for program in ("valgrind", "callgrind_control"):
         if not shutil.which(program):
             sys.exit(f"house: {program} is not installed")

@@ -1,9 +1,9 @@
-"""What the sources say of their own order: files, lines, classes, arrows, assertions.
+"""Figures of the sources' structure: files, lines, classes, arrows, assertions.
 
-An arrow leads, inside one folder, from what includes to what is included. A sub-folder counts as one thing, and so do
-a header and its source file. What the headers include gives each thing its level: one more than the highest that its
-headers include. An arrow leads up when its end has a higher level than its start, which only a source file can do, or
-when headers of both include each other around some corner. An arrow is in a circle when a way of arrows leads back.
+An arrow leads, inside one folder, from the including part to the included one. A part is a sub-folder, or a header with its
+source file. A part's level is one more than the highest level of the parts that its headers include. An arrow leads up when
+its end has a higher level than its start, which only a source file can cause, or when headers of both parts include each other
+indirectly. An arrow is in a circle when a way of arrows leads back.
 """
 
 import re
@@ -24,7 +24,7 @@ Arrows = set[tuple[str, str]]
 
 @dataclass
 class Folder:
-    """The figures of one folder, all below it included; arrows are those between the things that lie in it."""
+    """The figures of one folder, with all its sub-folders; arrows lead between the parts directly in it."""
     name: str
     files: int = 0
     lines: int = 0
@@ -39,13 +39,13 @@ class Folder:
 
 
 def thing(folder: str, file: str) -> str:
-    """What lies in `folder` and is or has `file`: a sub-folder, or a file without its ending."""
+    """The part of `folder` that is or has `file`: a sub-folder, or a file without its ending."""
     first, slash, _ = file[len(folder) + 1:].partition("/")
     return first + slash if slash else first.rsplit(".", 1)[0]
 
 
 def reached(arrows: Arrows) -> dict[str, set[str]]:
-    """Start -> all that some way of arrows leads to."""
+    """Start -> all parts that some way of arrows leads to."""
     next_ones = defaultdict(set)
     for start, end in arrows:
         next_ones[start].add(end)
@@ -62,7 +62,7 @@ def reached(arrows: Arrows) -> dict[str, set[str]]:
 
 
 def levels(things: set[str], arrows: Arrows) -> dict[str, int]:
-    """Level of each thing; those that include each other around a corner share one."""
+    """The level of each part; parts that include each other indirectly share one."""
     beyond = reached(arrows)
     circle = {one: frozenset({one} | {other for other in beyond.get(one, ()) if one in beyond.get(other, ())})
               for one in things}
@@ -78,7 +78,7 @@ def levels(things: set[str], arrows: Arrows) -> dict[str, int]:
 
 
 def arrows_of(folder: str, includes: dict[str, list[str]]) -> tuple[Arrows, Arrows, Arrows]:
-    """All arrows inside a folder, those that lead up, those in circles. `includes`: file -> files of ours."""
+    """The arrows inside a folder: all, the upward ones, the ones in circles. `includes`: file -> included files of ours."""
     every, by_headers = set(), set()
     for file, targets in includes.items():
         if not file.startswith(folder + "/"):
@@ -98,14 +98,14 @@ def arrows_of(folder: str, includes: dict[str, list[str]]) -> tuple[Arrows, Arro
 
 
 def read_all(root: Path) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """File -> its text, and file -> which files of ours it includes."""
+    """File -> its text, and file -> the files of ours that it includes."""
     texts = {name: sources.read(root, name) for name in sources.cpp_files(root) if name.split("/")[0] in PRODUCT}
     return texts, {name: [target for quote, target in INCLUDE.findall(text) if quote == '"' and target in texts]
                    for name, text in texts.items()}
 
 
 def figures(root: Path) -> list[Folder]:
-    """Of each folder of the product, and of those in it, by name."""
+    """Name -> figures of each folder of the product, and of its sub-folders."""
     texts, includes = read_all(root)
     found: dict[str, Folder] = {}
     for name, text in texts.items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: the dependency rule between folders, and one door a target to each big library.
+"""The rules for includes: dependencies between folders, and one door a target to each big library.
 
 Inside runtime/ the folders are layers; a file includes its own layer or lower ones. Layers of one rank may
 use each other in one direction only. Reads the text, not the compiler's view, so it also sees code that is
@@ -18,11 +18,11 @@ RANKS = [("base",), ("topology",), ("memory", "epoch"), ("task", "resource"), ("
          ("scheduler",), ("hierarchy",)]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 
-# The same for the folders of server/; the two lowest know nothing of each other.
+# The same for the folders of server/; the two lowest do not include each other.
 SERVER_RANKS = [("reply", "journal"), ("store",), ("durability",), ("cluster",), ("net", "stats"), ("admin",), ("daemon",)]
 SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in parts}
 
-# Folder -> prefixes of what it may include besides itself.
+# Folder -> prefixes of files that it may include besides its own.
 MAY_SEE = {
     "runtime": (),
     "index": ("runtime/",),
@@ -51,7 +51,7 @@ LIBRARIES = {
 
 
 def layer_rank(path: str) -> float:
-    """Rank of a file in runtime/: its folder's; the options are seen by all, what else is at the top sees all."""
+    """Rank of a file in runtime/: its folder's. All may include the options; other files at the top may include all."""
     parts = path.split("/")
     if len(parts) == 2:
         return 0.5 if parts[1] == "options.hpp" else len(RANKS)
@@ -75,13 +75,13 @@ def server_violation(name: str, target: str) -> str:
 
 
 def protocol_violation(name: str, target: str) -> str:
-    """The protocol is pure: it knows none of those who speak it."""
+    """The protocol is pure: it includes no client."""
     clients = "protocol/clients/"
     return f"a client ({target})" if target.startswith(clients) and not name.startswith(clients) else ""
 
 
 def violation(name: str, target: str) -> str:
-    """What is wrong with `name` including `target`, both relative to the root; empty: nothing."""
+    """Why `name` must not include `target`, both relative to the root; empty if it may."""
     folder, other = name.split("/")[0], target.split("/")[0]
     if folder == other:
         rule = {"runtime": runtime_violation, "server": server_violation, "protocol": protocol_violation}.get(folder)

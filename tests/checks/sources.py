@@ -1,7 +1,7 @@
 """The files of the repository that the checks look at.
 
-Asks git where there is a work tree, so that what is not part of the repository is not judged; walks the
-folders otherwise (an unpacked archive, the self-test's invented trees).
+Asks git if there is a work tree, so that files outside of the repository are not judged; walks the folders otherwise (an
+unpacked archive, the self-test's invented trees).
 """
 
 import os
@@ -38,7 +38,7 @@ def read(root: Path, name: str) -> str:
 
 
 def finish(violations: list[str], what: str) -> None:
-    """Prints the violations, or that there is none, and ends the program."""
+    """Prints the violations, or that there are none, and ends the program."""
     for violation in violations:
         print(violation)
     print(f"{what}: {len(violations)} violation(s)" if violations else f"{what}: fine")
@@ -46,5 +46,5 @@ def finish(violations: list[str], what: str) -> None:
 
 
 def root_from_arguments() -> Path:
-    """The repository: the one argument, or where this file lies."""
+    """The repository: the only argument, or the one that has this file."""
     return Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]

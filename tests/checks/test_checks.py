@@ -1,4 +1,4 @@
-"""The checks catch what they are for, and leave alone what is right: on invented repositories."""
+"""The checks catch violations, and accept correct files: on invented repositories."""
 
 import tempfile
 import unittest

@@ -1,4 +1,4 @@
-"""Citations that lead nowhere are caught, and those that lead somewhere are left alone."""
+"""Citations without a target are caught, and citations with one are accepted."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""A table of commands that is not that of the rows is caught, and written anew when asked."""
+"""A table of commands that differs from the rows is caught, and --fix writes it anew."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The table of the house counts what it says, on invented folders and an invented profile."""
+"""The table of the house has the right counts, on invented folders and an invented profile."""
 
 import subprocess
 import tempfile

@@ -1,4 +1,4 @@
-"""server/quickstart, with a stand-in server and a stand-in load client: what it does when things go wrong."""
+"""server/quickstart, with a stand-in server and a stand-in load client: its behaviour on failures."""
 
 import os
 import shutil
@@ -75,7 +75,7 @@ class QuickstartTest(unittest.TestCase):
         process.wait()
 
     def run_it(self, *arguments, **environment):
-        """(exit code, all that was printed)"""
+        """(exit code, whole output)"""
         with tempfile.TemporaryFile("w+") as output:
             code = self.start(output, *arguments, **environment).wait(30)
             output.seek(0)
@@ -92,7 +92,7 @@ class QuickstartTest(unittest.TestCase):
             self.assertFalse(Path("/proc", self.pid_file.read_text()).exists(), "the server was left behind")
 
     def stub_cmake(self, build: str) -> None:
-        """Configuring succeeds; `build` is what the build does."""
+        """Makes a cmake that configures successfully, and runs `build` as the build."""
         path = Path(self.folder.name) / "tools" / "cmake"
         path.write_text(f"#!/bin/bash\n[[ \"$1\" == --preset ]] && exit 0\n{build}\n", encoding="utf-8")
 

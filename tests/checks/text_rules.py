@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What can be said of each file by its text: its length, how it opens, what it must not contain."""
+"""Rules for the text of each file: its length, its first comment, and forbidden words."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ FORBIDDEN = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "DIS" + "ABLED_"]))
 PARSES = re.compile(r"\bapp(?:\.|->)parse\(|CLI11_PARSE")
 OPTIONS = "runtime/base/command_line.hpp"
 PROGRAMS = ("bench/", "protocol/", "server/")
-# mxkv-cli escapes what it prints in Session and complain(); the others print no text from outside.
+# mxkv-cli escapes its output in Session and complain(); other files print no text from outside.
 CLI = "protocol/clients/cli/"
 CLI_PRINTS = re.compile(r"std::(?:v?f?printf|f?puts|f?putc|putchar|fwrite|cout|cerr)\b")
 CLI_DOORS = {CLI + name for name in ("session.cpp", "text/complain.cpp", "program.cpp", "shell/shell.cpp", "transfer/progress.cpp")}
@@ -24,7 +24,7 @@ CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
 
 def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
     found = []
-    explained = name.endswith(".cpp") and name[:-4] + ".hpp" in headers  # its header says what it is
+    explained = name.endswith(".cpp") and name[:-4] + ".hpp" in headers  # its header has the description
     if not explained and (not lines or not lines[0].startswith(("//", "/*"))):
         found.append(f"{name}:1: does not open with a comment that says what it is")
     if name.endswith(".hpp") and not any(line.strip() == "#pragma once" for line in lines):

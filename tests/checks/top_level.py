@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The root of the repository holds what is listed here and nothing else, so that it stays a table of contents."""
+"""The root of the repository has only the entries listed here, so that it stays a table of contents."""
 
 from pathlib import Path
 

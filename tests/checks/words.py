@@ -22,7 +22,7 @@ from pathlib import Path
 
 import sources
 
-CEILINGS = {"what is": 1050, "who": 300, "that of": 250, "is told": 300, "somebody": 75}
+CEILINGS = {"what is": 100, "who": 25, "that of": 25, "is told": 50, "somebody": 25}
 
 KINDS = {
     "what is": re.compile(r"\bwhat (?:is|was|are|were|has|had|have)\b", re.IGNORECASE),

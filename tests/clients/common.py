@@ -1,4 +1,4 @@
-"""What these tests share with others: the server under test of tests/integration, the needs of tests/package."""
+"""Imports from other tests: the server under test of tests/integration, the needs of tests/package."""
 
 import sys
 from pathlib import Path
@@ -17,10 +17,10 @@ LARGE = bytes(range(256)) * 3900  # just below the default limit of a value, 1 M
 
 
 class LibraryCase(ServerCase, GuardedCase):
-    """For clients that log in or speak TLS: an open server, a way to it that is cut, and a guarded server."""
+    """For clients that log in or speak TLS: an open server, a proxy to it that cuts connections, and a guarded server."""
 
     def ways(self) -> dict:
-        """Where all of them are, as variables of the environment, for tests in other languages."""
+        """The addresses of all servers as environment variables, for tests in other languages."""
         cut = Proxy(self.server.port, every=20011)
         self.addCleanup(cut.close)
         guarded = {f"MXKV_{name.upper()}_PORT": port for name, port in self.guard().items()}

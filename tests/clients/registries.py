@@ -1,6 +1,6 @@
 """Packages from public registries, installed by each one's ordinary client and kept between runs.
 
-A registry that cannot be reached skips the test in one line that names it; a package that does not install for any
+A registry that cannot be reached skips the test, with one line that names it. A package that does not install for any
 other reason fails the test. Each folder of packages belongs to one manifest: a changed manifest installs anew.
 """
 
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 CACHE = machine.CACHE / "clients"
 _MAVEN_DEPENDENCY_PLUGIN = "3.6.1"
 
-# How pip, npm, go and Maven say that there is no way to their registry. A registry that answers, if with a "no", is reached.
+# The messages of pip, npm, go and Maven for an unreachable registry. A registry that answers, even with an error, is reachable.
 _UNREACHABLE = re.compile(
     r"(Failed to establish a new connection|ConnectTimeout|Read timed out|ProxyError|Temporary failure in name resolution|"
     r"Name or service not known|Network is unreachable|"
@@ -32,13 +32,13 @@ _UNREACHABLE = re.compile(
     r"\b50[234] (?:Bad Gateway|Service Unavailable|Gateway Time-?out))", re.IGNORECASE)
 
 
-# How go says that its registry is there but does not hand out a module, as a company's own may.
+# The messages of go for a registry that answers but withholds a module, as a company's own may.
 _WITHHELD = re.compile(r"\b(?:403 Forbidden|404 Not Found|410 Gone)\b")
 
 
 def run_installer(registry: str, *command, may_withhold: bool = False, **options) -> str:
-    """What an installer printed. SkipTest if its registry cannot be reached, or withholds what is wanted and may;
-    AssertionError if it failed otherwise.
+    """Runs an installer and returns its output. SkipTest if its registry cannot be reached, or withholds a module where that is
+    allowed; AssertionError if it failed otherwise.
     """
     try:
         done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, text=True, check=False,
@@ -56,7 +56,7 @@ def run_installer(registry: str, *command, may_withhold: bool = False, **options
 
 @contextlib.contextmanager
 def _alone(name: str):
-    """One installation of a kind at a time, among all processes that test."""
+    """Allows one installation of a kind at a time, among all test processes."""
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / f"{name}.lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -64,7 +64,7 @@ def _alone(name: str):
 
 
 def installed(name: str, manifest: str, install) -> Path:
-    """The folder of what `install(folder)` put there for this manifest; made where it is not there yet."""
+    """The folder that `install(folder)` filled for this manifest; made if it does not exist yet."""
     digest = hashlib.sha256(manifest.encode()).hexdigest()[:12]
     folder = CACHE / f"{name}-{digest}"
     with _alone(name):
@@ -128,18 +128,18 @@ def rust_folder() -> Path:
 
 
 def go_environment(**more: str) -> dict:
-    """For `go`: the toolchain that is installed, and modules just as go.mod and go.sum name them."""
+    """The environment for `go`: the installed toolchain, and modules exactly as in go.mod and go.sum."""
     return os.environ | {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"} | more
 
 
 def go_download(folder: Path) -> None:
-    """The modules of `folder`/go.mod, from the module proxy, to go's own cache."""
+    """Downloads the modules of `folder`/go.mod from the module proxy to go's own cache."""
     with _alone("go"):
         run_installer("the Go module proxy", "go", "mod", "download", cwd=folder, env=go_environment())
 
 
 def go_program(package: str, version: str) -> Path:
-    """A program of somebody's Go module, built here."""
+    """A program of another project's Go module, built here."""
     name = package.rpartition("/")[2]
 
     def install(folder: Path) -> None:

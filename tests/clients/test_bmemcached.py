@@ -1,4 +1,4 @@
-"""bmemcached, a Python client that knows the binary protocol alone: its calls, many servers, logins, what monitors ask by it."""
+"""bmemcached, a Python client that only speaks the binary protocol: its calls, many servers, logins, requests of monitors."""
 
 import ssl
 import threading

@@ -5,7 +5,7 @@ import registries
 
 
 class DjangoCase(ServerCase):
-    """A subclass names the backend, and what it raises where a value is too large."""
+    """A subclass names the backend, and its exception for too large a value."""
     backend: str
     backend_options: dict
     too_large: tuple

@@ -1,4 +1,4 @@
-"""Prometheus' memcached_exporter scrapes a server: it finds with mxkvd every figure that it finds with memcached."""
+"""Prometheus' memcached_exporter scrapes a server: it reads the same figures from mxkvd as from memcached."""
 
 import re
 import shutil
@@ -11,11 +11,11 @@ from harness import Connection, Server, environment
 from harness.connection import block
 import registries
 
-# The newest that builds with Debian 12's Go.
+# The newest version that builds with Debian 12's Go.
 _EXPORTER = ("github.com/prometheus/memcached_exporter/cmd/memcached_exporter", "v0.10.0")
 
 
-# As others install it.
+# An exporter that is installed already.
 _INSTALLED = shutil.which("memcached_exporter") or shutil.which("prometheus-memcached-exporter")
 
 
@@ -50,7 +50,7 @@ class ExporterTest(ServerCase):
 
     @staticmethod
     def names(metrics: dict) -> set:
-        """Names and labels, but for the numbers of classes and the version: those differ."""
+        """Names and labels, without the numbers of classes and the version, which differ."""
         return {re.sub(r'(slab|version)="[^"]*"', r'\1=""', name) for name in metrics if "exporter" not in name}
 
     def test_it_tells_what_happened(self):

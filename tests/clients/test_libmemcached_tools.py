@@ -45,7 +45,7 @@ class LoadTest(ToolCase):
                 self.assertGreaterEqual(int(self.connect().stats()["cmd_set"]) - before, 1000)
 
     def load(self, *flags) -> dict:
-        """What memcaslap counted. It checks the values it reads against those it wrote."""
+        """The counts of memcaslap. It compares the values that it reads with the values that it wrote."""
         done = self.run_tool("memcaslap", "--threads=2", "--concurrency=16", "--execute_number=20000", *flags)
         self.assertNotRegex(done.stdout + done.stderr, "ERROR")
         return {name: int(count) for name, count in re.findall(r"^(\w+): (\d+)$", done.stdout, re.MULTILINE)}

@@ -10,7 +10,7 @@ MODULE = machine.REPOSITORY / "protocol" / "clients" / "go"
 
 
 def too_old() -> str:
-    """Why the Go that is installed does not do: iterators came with 1.23."""
+    """Why the installed Go cannot be used: iterators came with 1.23. Empty if it can."""
     if reason := machine.missing("go", "gcc"):
         return reason
     said = machine.run("go", "version").stdout

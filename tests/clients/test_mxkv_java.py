@@ -24,7 +24,7 @@ class MxkvJavaTest(LibraryCase):
     def test_it_builds_without_a_server(self):
         sources = shutil.copytree(CLIENTS, self.directory / "alone", ignore=shutil.ignore_patterns("target", "python", "go"))
         without = {name: value for name, value in os.environ.items() if not name.startswith("MXKV_")}
-        # All that `mvn install` does but for the copy into the user's repository.
+        # Like `mvn install`, without the copy into the user's repository.
         said = registries.run_installer("Maven Central", "mvn", "--batch-mode", "-f", "java/pom.xml", "verify", cwd=sources, env=without)
         found = re.findall(r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: (\d+)", said)
         self.assertGreater(int(found[-1][0]), int(found[-1][1]), said)

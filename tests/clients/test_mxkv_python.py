@@ -43,7 +43,7 @@ class MxkvPythonTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="package")
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        # A copy: whatever makes a wheel leaves something beside the sources.
+        # A copy, because building a wheel leaves files beside the sources.
         self.sources = shutil.copytree(PACKAGE, self.folder / "sources", ignore=shutil.ignore_patterns("__pycache__"))
 
     def test_types_are_strict(self):

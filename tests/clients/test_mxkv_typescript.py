@@ -15,7 +15,7 @@ PACKAGE = machine.REPOSITORY / "protocol" / "clients" / "typescript"
 class MxkvTypescriptTest(LibraryCase):
     def test_all_that_typescript_tests(self):
         packages = registries.javascript_folder(PACKAGE / "package.json", "typescript") / "node_modules"
-        # A copy: what is compiled lands beside the sources.
+        # A copy, because the compiler writes beside the sources.
         folder = shutil.copytree(PACKAGE, self.directory / "package", ignore=shutil.ignore_patterns("node_modules", "dist"))
         (folder / "node_modules").symlink_to(packages)
         machine.run("node", packages / "typescript" / "bin" / "tsc", cwd=folder, timeout=600)

@@ -39,7 +39,7 @@ class ClientTest(ServerCase):
 
 @machine.needs(machine.long_only(), has_extension())
 class SessionTest(ServerCase):
-    """PHP as it comes but for where the sessions are kept."""
+    """PHP with its defaults, except for the store of sessions."""
 
     def settings(self, *more) -> tuple:
         return (("session.save_handler", "memcached"), ("session.save_path", f"127.0.0.1:{self.server.port}"), ("session.use_strict_mode", "0"), *more)

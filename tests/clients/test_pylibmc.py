@@ -117,7 +117,7 @@ class PylibmcTest(ServerCase):
         self.assertEqual([client.get(f"quiet{number}") for number in range(10)], list(range(990, 1000)))
 
     def test_two_servers_of_one_ring(self):
-        """Both are the same server: each key is asked for where it was stored."""
+        """Both addresses are the same server: each key is read from the address where it was stored."""
         where = [f"127.0.0.1:{self.server.port}", f"localhost:{self.server.port}"]
         client = self.pylibmc.Client(where, binary=self.binary, behaviors={"ketama": True})
         self.addCleanup(client.disconnect_all)
@@ -139,7 +139,7 @@ class PylibmcBinaryTest(PylibmcTest):
             self.client.replace(key, value)
 
     def test_requests_without_replies(self):
-        """Quiet ones. With buffer_requests, too, it raises what it has buffered, with memcached as with us."""
+        """Quiet writes. With buffer_requests as well, the client raises an error about its buffered requests, also with memcached."""
         client = self.make(no_block=True, _noreply=True)
         for number in range(1000):
             client.set(f"quiet{number % 10}", number)

@@ -1,4 +1,4 @@
-"""Installing from registries: what cannot be reached skips a test and says so, what is wrong otherwise fails it."""
+"""Installing from registries: an unreachable registry skips a test with a message, any other error fails it."""
 
 import os
 import subprocess
@@ -67,7 +67,7 @@ class RunInstallerTest(unittest.TestCase):
 
 @machine.needs(machine.long_only())
 class UnreachableTest(unittest.TestCase):
-    """The real installers, shown to a port where nobody listens."""
+    """The real installers, directed to a port without a listener."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

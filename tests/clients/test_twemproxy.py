@@ -31,7 +31,7 @@ class TwemproxyTest(unittest.TestCase):
 
     @classmethod
     def start_proxy(cls):
-        """As configured, but for the ports."""
+        """As configured, except for the ports."""
         text = CONFIGURATION.read_text(encoding="utf-8")
         cls.port = free_port()
         ports = {22121: cls.port} | {11211 + number: server.port for number, server in enumerate(cls.servers)}

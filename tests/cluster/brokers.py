@@ -17,7 +17,7 @@ PROGRAM = ROOT / "server/cluster/brokers"
 
 
 class Brokers:
-    """Numbered from 1."""
+    """Three brokers, numbered from 1."""
 
     def __init__(self, directory: pathlib.Path, places: list | None = None) -> None:
         self.directory = directory
@@ -28,7 +28,7 @@ class Brokers:
         self.run("fetch")
         atexit.register(self.kill_all)
         for n in (1, 2, 3):
-            shutil.rmtree(directory / str(n), ignore_errors=True)  # of an earlier run; the program is kept
+            shutil.rmtree(directory / str(n), ignore_errors=True)  # files of an earlier run; the program is kept
             self.start(n)
         self.addresses = self.run("list")
 
@@ -74,7 +74,7 @@ class Brokers:
             self.run("stop", str(n))
 
     def leader(self, topic: str, partition: int) -> int:
-        """The number of the broker that leads a partition, as any broker says; 0 where none says so."""
+        """The number of the broker that leads a partition, by any broker's account; 0 if none answers."""
         for address in self.addresses.split(","):
             host, _, port = address.rpartition(":")
             try:
@@ -87,7 +87,7 @@ class Brokers:
 
 
 def leaders(address: tuple, topic: str, timeout: float = 1.0) -> dict:
-    """By partition: the broker that leads it. Kafka's request Metadata, version 1."""
+    """By partition: the leading broker's number. Sends Kafka's request Metadata, version 1."""
     name = topic.encode()
     request = struct.pack(">hhih", 3, 1, 1, -1) + struct.pack(">ih", 1, len(name)) + name
     with socket.create_connection(address, timeout=timeout) as connection:
@@ -100,10 +100,10 @@ def leaders(address: tuple, topic: str, timeout: float = 1.0) -> dict:
     def text() -> bytes:
         return reply.read(max(number("h"), 0))
 
-    number("i")  # the request's
+    number("i")  # the request's number
     for _ in range(number("i")):  # brokers: number, host, port, rack
         number("i"), text(), number("i"), text()
-    number("i")  # the controller
+    number("i")  # the controller's number
     found = {}
     for _ in range(number("i")):  # topics: error, name, internal
         number("h"), text(), number("b")
@@ -111,7 +111,7 @@ def leaders(address: tuple, topic: str, timeout: float = 1.0) -> dict:
             number("h")  # error
             partition, found_leader = number("i"), number("i")
             found[partition] = found_leader
-            for _ in range(2):  # replicas, those in sync
+            for _ in range(2):  # replicas, and replicas in sync
                 reply.read(4 * number("i"))
     return found
 

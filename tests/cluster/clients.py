@@ -1,7 +1,7 @@
-"""Clients of a few lines that know what they were told: done, known not to have been done, or unknown.
+"""Small clients that know the outcome of each request: done, known not to have been done, or unknown.
 
-`Memcached` speaks text and meta commands to mxkvd, `RedisCluster` RESP to Redis Cluster, whose MOVED it follows. Each
-call gives an Answer and raises nothing; a connection that is in doubt is closed, and the next call opens another.
+`Memcached` speaks text and meta commands to mxkvd, `RedisCluster` speaks RESP to Redis Cluster and follows MOVED. Each
+call returns an Answer and raises nothing; it closes a connection in doubt, and the next call opens another.
 """
 
 import dataclasses
@@ -9,7 +9,7 @@ import random
 import socket
 import zlib
 
-# What mxkvd says where nothing was done; whatever else is an error leaves it open.
+# mxkvd's errors after which nothing was done; after any other error the outcome is unknown.
 KNOWN_NOT_DONE = (b"SERVER_ERROR not stored", b"SERVER_ERROR moved", b"SERVER_ERROR not here", b"SERVER_ERROR stale",
                   b"SERVER_ERROR out of memory", b"SERVER_ERROR busy")
 
@@ -20,7 +20,7 @@ class Answer:
     result: str = ""  # done, missing, exists
     number: int | None = None
     unique: int = 0
-    text: str = ""  # of what is not ok
+    text: str = ""  # the error, if the outcome is not ok
 
 
 class Line:
@@ -57,7 +57,7 @@ class Line:
 
 
 class Memcached:
-    """To one of several nodes; to another one behind each error. Half of what is asked is asked by meta commands."""
+    """Talks to one of several nodes, and to the next one after each error. Half of the requests are meta commands."""
 
     def __init__(self, addresses: list, first: int = 0, timeout: float = 3.0, seed: int = 0) -> None:
         self.addresses = addresses
@@ -152,7 +152,7 @@ class Memcached:
 
 
 def hash_slot(key: str) -> int:
-    """Of Redis Cluster; the keys of these tests have no {}."""
+    """A key's slot in Redis Cluster; the keys of these tests have no {}."""
     return crc16(key.encode()) % 16384
 
 
@@ -166,7 +166,7 @@ def crc16(data: bytes) -> int:
 
 
 class RedisCluster:
-    """Asks the master of a key's slot as far as it knows it, and goes where it is sent by MOVED."""
+    """Asks the master of a key's slot, as far as it knows it, and follows MOVED."""
 
     def __init__(self, addresses: list, first: int = 0, timeout: float = 1.0, seed: int = 0) -> None:
         self.addresses = addresses

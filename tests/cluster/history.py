@@ -1,12 +1,12 @@
-"""Histories of real clients: what they asked, when, and what they were told; and two judges of them.
+"""Histories of real clients: their requests, the times, and the outcomes; and two judges of the histories.
 
-Each line of a history is a mapping: client, key, op (get, set, cas, incr, delete), value (that is written or added),
-compare and expect (of a cas: the unique, and the number that it stood for), invoked and returned (nanoseconds of one clock),
-outcome (ok, failed: known not to have been done, unknown), and of what is ok: result (done, missing, exists), number and
-unique, where they were told. No number is written twice to keys of a name without `n`; those with it are counters.
+Each line of a history is a mapping: client, key, op (get, set, cas, incr, delete), value (written or added),
+compare and expect (for a cas: the unique, and the number that it stood for), invoked and returned (nanoseconds of one clock),
+and outcome (ok, failed: known not to have been done, unknown). If the outcome is ok, it also has result (done, missing, exists),
+and number and unique if the reply had them. A number is never written twice, except to keys with an `n`, which are counters.
 
-A key is written for a while and then left: so few outcomes of one key are unknown, and the search is short. Those that
-were left are read now and then, and in the end all of them.
+Clients write a key for a while and then leave it: so few outcomes of one key are unknown, and the search is short. They read
+the keys that they have left now and then, and all of them in the end.
 """
 
 import itertools
@@ -24,18 +24,18 @@ import setting
 import registries
 
 JUDGE = os.environ.get("MXKV_JUDGE", "")
-KEYS = 8  # at a time; every fourth is a counter
+KEYS = 8  # at a time; every fourth key is a counter
 PORCUPINE = Path(__file__).resolve().parent / "porcupine"
 
 
 class History:
-    """What all clients did; any thread adds to it."""
+    """The operations of all clients; any thread adds to it."""
 
     def __init__(self) -> None:
         self.entries = []
 
     def add(self, client: int, key: str, op: str, call, **asked) -> dict:
-        """Does it, and writes down what came of it."""
+        """Runs one operation, and records its outcome."""
         invoked = time.monotonic_ns()
         answer = call()
         entry = {"client": client, "key": key, "op": op, **asked, "invoked": invoked, "outcome": answer.outcome}
@@ -52,7 +52,7 @@ class History:
         return sum(entry["outcome"] == outcome and writes in (None, entry["op"] != "get") for entry in list(self.entries))
 
     def texts(self) -> dict:
-        """What was said of what is not ok, and how often."""
+        """The errors of operations that are not ok, with their counts."""
         texts = {}
         for entry in list(self.entries):
             if entry["outcome"] != "ok":
@@ -68,7 +68,7 @@ class History:
 
 
 class Client(threading.Thread):
-    """One after the other: gets, sets, and where the connection knows how, cas, incr and delete."""
+    """Runs one operation after the other: gets, sets, and if the connection has them, cas, incr and delete."""
 
     numbers = itertools.count(1)  # next() is one step under the interpreter's lock
 
@@ -82,8 +82,8 @@ class Client(threading.Thread):
         self.dice = random.Random(number)
         self.over = threading.Event()
         self.seen = {}  # by key: number and unique of the last get
-        self.told = {}  # by key: what was acknowledged of keys that are set once
-        self.broke = None  # why it ended by itself: what it did is not all in the history
+        self.told = {}  # by key: the acknowledged number of keys that are set once
+        self.broke = None  # the error that ended the client: the history lacks part of its operations
 
     def run(self) -> None:
         try:
@@ -91,7 +91,7 @@ class Client(threading.Thread):
                 if self.step()["outcome"] != "ok":
                     time.sleep(0.05)
                 time.sleep(self.dice.uniform(0, 2 * self.pause))
-        except Exception as error:  # such as a reply that is none
+        except Exception as error:  # such as a malformed reply
             self.broke = error
             raise
         finally:
@@ -129,11 +129,11 @@ class Client(threading.Thread):
 
 
 class Reader(Client):
-    """Gets by a connection whose answers may be as old as `staleness_s`: what it was told was so at some moment since then."""
+    """Gets by a connection whose answers may be `staleness_s` old: each answer was right at some moment since then."""
 
     def __init__(self, history: History, connection, number: int, keys: "Keys", staleness_s: float, pause: float = 0.1) -> None:
         super().__init__(history, connection, number, keys, pause)
-        # Clocks are faked in some tests: a node's own second may be longer than one here.
+        # Some tests fake clocks: a node's own second may be longer than a second here.
         self.staleness_ns = int(staleness_s * 1e9 / 0.94)
 
     def step(self) -> dict:
@@ -144,14 +144,14 @@ class Reader(Client):
 
 
 class Prober(Client):
-    """Sets one key after the other under one prefix, each once: when the last and the next one is acknowledged tells how
-    long there was nobody who could.
+    """Sets one key after the other under one prefix, each once: the gaps between acknowledgements show how long no client
+    could write.
     """
 
     def __init__(self, history: History, connection, number: int, prefix: str, pause: float = 0.05) -> None:
         super().__init__(history, connection, number, None, pause)
         self.prefix = prefix
-        self.moments = []  # of acknowledged ones, by the clock of the history
+        self.moments = []  # of acknowledged sets, by the clock of the history
 
     def step(self) -> dict:
         number = next(Client.numbers)
@@ -163,13 +163,13 @@ class Prober(Client):
         return entry
 
     def longest_gap(self, begin_ns: int, end_ns: int) -> float:
-        """Seconds without an acknowledged one, of the time between the two."""
+        """The longest time without an acknowledged set between both moments, in seconds."""
         moments = [begin_ns, *(moment for moment in list(self.moments) if begin_ns < moment < end_ns), end_ns]
         return max(later - earlier for earlier, later in zip(moments, moments[1:])) / 1e9
 
 
 class Keys:
-    """The keys that are in use now: one for each of KEYS prefixes, which sort apart; another one after each `life` seconds."""
+    """The keys in use now, one for each of KEYS prefixes, which sort apart; `life` seconds later each prefix has a new key."""
 
     def __init__(self, life: float = 8.0) -> None:
         self.prefixes = [f"{'n' if n % 4 == 3 else 'k'}{n:02d}" for n in range(KEYS)]
@@ -207,7 +207,7 @@ def finish(keys: Keys, clients: list) -> None:
 
 
 def read_all(history: History, connection, keys: Keys, clients: list, seconds: float = 120) -> list:
-    """Each key once more, until it is answered. Gives those that were set once, which was acknowledged, and are not there."""
+    """Reads each key once more, until there is an answer. Returns the keys with an acknowledged set that are lost."""
     deadline = time.monotonic() + seconds
     told = {key: number for client in clients for key, number in client.told.items()}
     lost = []
@@ -223,7 +223,7 @@ def read_all(history: History, connection, keys: Keys, clients: list, seconds: f
 
 
 def porcupine() -> Path:
-    """The judge, built of its module; SkipTest where there is no go, or no way to its proxy."""
+    """The judge, built from its module; SkipTest if Go is missing or its proxy cannot be reached."""
     if shutil.which("go") is None:
         raise unittest.SkipTest("not installed: go, which builds Porcupine")
     registries.go_download(PORCUPINE)
@@ -237,7 +237,7 @@ def porcupine() -> Path:
 
 
 def judged(path: Path) -> dict:
-    """What each judge says of a history: its name, whether all of it is explained, and its words."""
+    """Each judge's verdict on a history, by its name: whether it can explain all of it, and its output."""
     verdicts = {}
     for name, program in (("own search", JUDGE), ("Porcupine", porcupine())):
         done = subprocess.run([str(program), str(path)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -1,10 +1,10 @@
-// Judges what clients of a real cluster were told: whether it can be explained, key by key, by operations that each took
-// effect at one moment between their invocation and their answer. The search is the one of tests/simulation.
+// Judges a history of clients of a real cluster: whether it can be explained, key by key, by operations that each took
+// effect at one moment between invocation and answer. The search is the one of tests/simulation.
 //
 //   judge_history FILE    lines of JSON, as history.py writes them; exit code 0: explained, 1: not, 2: not a history,
-//                         3: nothing is wrong, but the search of some key was given up
+//                         3: no contradiction, but the search for some key was given up
 //
-// Operations that are known not to have been done are left out. Those whose outcome nobody knows stay open to the end.
+// It leaves out operations that are known not to have been done. Operations of unknown outcome stay open to the end.
 #include <cstdint>
 #include <exception>
 #include <fstream>

@@ -1,15 +1,15 @@
-"""Machines in small: network namespaces on a bridge, which processes run in and which can be cut off. Needs root.
+"""Small machines: network namespaces on a bridge, in which processes run and which a test can cut off. Needs root.
 
     with Network() as network:
         one, two = network.add("one"), network.add("two")
         process = subprocess.Popen(one.command("mxkvd", ...))   # the process itself, not a child of it
-        one.link(False)             # its cable is out
-        one.blackhole(two)          # what one sends to two goes nowhere, and one is told so
-        one.drop_from(two)          # what two sends does not arrive at one; the other direction does
+        one.link(False)             # unplugs its cable
+        one.blackhole(two)          # packets from one to two go nowhere, and one gets an error
+        one.drop_from(two)          # packets from two do not arrive at one; the other direction works
         one.heal()
 
-The bridge has an address in the caller's own namespace, `network.address`: from there all of them are reached. Whatever a
-process that died left behind is removed by the next one.
+The bridge has an address in the caller's own namespace, `network.address`, from which it reaches all of them. A later
+process removes whatever a process that died left behind.
 """
 
 import atexit
@@ -19,11 +19,11 @@ import subprocess
 from pathlib import Path
 
 NAMESPACES = Path("/run/netns")
-PREFIX = "mxkv"  # names are mxkvPID-NAME; those of links, which are short, mxPIDxN
+PREFIX = "mxkv"  # names are mxkvPID-NAME; links have short names, mxPIDxN
 
 
 def why_not() -> str:
-    """Why there are no namespaces here; empty: there are."""
+    """Why namespaces cannot be used here; empty: they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     absent = [program for program in ("ip", "nft", "nsenter") if shutil.which(program) is None]
@@ -77,7 +77,7 @@ class Place:
 
     def heal(self) -> None:
         self.link(True)
-        ip("-n", self.name, "route", "flush", "type", "blackhole", check=False)  # there may be none
+        ip("-n", self.name, "route", "flush", "type", "blackhole", check=False)  # there may be no such route
         subprocess.run(self.command("nft", "flush", "ruleset"), check=True)
 
     def delete(self) -> None:
@@ -115,7 +115,7 @@ class Network:
 
     def add(self, name: str) -> Place:
         number = len(self.places) + 1
-        # A place is to be removed even if it is not finished.
+        # close() must remove a place even if its setup fails.
         place = Place.__new__(Place)
         place.name, place.outer = f"{PREFIX}{os.getpid()}-{name}", f"mx{os.getpid()}x{number}"
         self.places.append(place)
@@ -141,7 +141,7 @@ class Network:
 
 
 def remove_left_over() -> None:
-    """Of processes that are gone. What still runs in a namespace goes on, cut off."""
+    """Removes namespaces of processes that are gone. A program that still runs in one goes on, cut off."""
     links = [line.split(": ")[1].partition("@")[0] for line in
              subprocess.run(["ip", "-o", "link", "show"], capture_output=True, text=True, check=True).stdout.splitlines()]
     for link in links:

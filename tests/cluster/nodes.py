@@ -14,7 +14,7 @@ from network import Place
 from setting import Authority, machine
 
 PORT = 11211
-STALE_PORT = 11212  # for reads that a replica may answer
+STALE_PORT = 11212  # listener for reads that a replica may answer
 PEER_PORT = 11311
 STALENESS_S = 0.5
 FAKETIME = next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
@@ -31,15 +31,15 @@ SETTINGS = {
 class Node:
     def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "", authority: Authority = None,
                  options: dict = None, admin_port: int = 0) -> None:
-        """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it is the date alone. Empty: the machine's.
-        `authority`: nodes speak TLS among each other, by certificates that it signs for `localhost`.
-        `options`: more of `cluster`. `admin_port`: for pages; 0: none."""
+        """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it sets the date alone. Empty: the machine's clock.
+        `authority`: nodes speak TLS to each other, with certificates that it signs for `localhost`.
+        `options`: more options of `cluster`. `admin_port`: for the administration listener; 0: none."""
         self.name = name
         self.place = place
         self.address = (place.address, PORT)
         self.stale_address = (place.address, STALE_PORT)
         self.peer = f"{place.address}:{PEER_PORT}"
-        self.entry = f"{name}={self.peer}={place.address}:{PORT}"  # of the map, as `mxkvd cluster` takes it
+        self.entry = f"{name}={self.peer}={place.address}:{PORT}"  # the map's entry, in the form that `mxkvd cluster` takes
         self.folder = folder
         self.clock = folder / f"{name}.clock"
         self.faked = []
@@ -64,7 +64,7 @@ class Node:
         return {"tls": {"certificate": str(certificate), "key": str(key), "ca": str(authority.file), "name": "localhost"}}
 
     def set_clock(self, clock: str) -> None:
-        """libfaketime looks at the file once a second of its time."""
+        """Sets the clock; libfaketime looks at the file once a second of its time."""
         fresh = self.clock.with_suffix(".next")
         fresh.write_text(clock + "\n", encoding="ascii")
         fresh.rename(self.clock)
@@ -91,7 +91,7 @@ class Node:
         self.process.send_signal(signal.SIGCONT)
 
     def end(self) -> int:
-        """In order; its exit code. Killed where it does not end."""
+        """Ends the node in order and returns its exit code; kills it if it does not end."""
         if self.process is None:
             return 0
         self.process.send_signal(signal.SIGCONT)
@@ -103,7 +103,7 @@ class Node:
             return -1
 
     def stats(self, seconds: float = 1.0) -> dict:
-        """Of `stats cluster`; empty where it does not answer."""
+        """The figures of `stats cluster`; empty if the node does not answer."""
         try:
             line = Line(self.address, seconds)
         except OSError:
@@ -120,7 +120,7 @@ class Node:
         return stats
 
     def serves(self) -> set:
-        """The shards that it owns now, as it says itself."""
+        """The shards that the node serves now, by its own account."""
         roles = {match[1]: value for name, value in self.stats().items() if (match := re.search(r"shard:(\d+):role$", name))}
         return {int(shard) for shard, role in roles.items() if role == "serves"}
 
@@ -129,7 +129,7 @@ class Node:
 
 
 def evidence(nodes: list) -> str:
-    """What each node says of itself, and the end of its log."""
+    """Each node's own figures, and the end of its log."""
     text = ""
     for node in nodes:
         wanted = {name: value for name, value in node.stats().items()
@@ -140,7 +140,7 @@ def evidence(nodes: list) -> str:
 
 
 def wait_until_served(nodes: list, shards: int, seconds: float) -> None:
-    """Until each shard has one owner, and all know it."""
+    """Waits until each shard is served by exactly one node."""
     deadline = time.monotonic() + seconds
     while True:
         served = [shard for node in nodes for shard in node.serves()]

@@ -1,4 +1,4 @@
-"""What the tests of this folder share with others: the needs of tests/package, the registries of tests/clients, certificates."""
+"""Shared by the tests of this folder: the needs of tests/package, the registries of tests/clients, certificates."""
 
 import signal
 import sys
@@ -14,11 +14,11 @@ for folder in ("integration/harness", "package", "clients"):
 import machine  # noqa: E402 - the path comes first
 from certificates import Authority  # noqa: E402
 
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was started is ended, what was made removed
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit handlers end processes and remove files
 
 
 def wait_for(what, text: str, state=lambda: "", seconds: float = 90):
-    """Until what() is true; gives what it gave."""
+    """Waits until what() is true; returns its value."""
     end = time.monotonic() + seconds
     while not (found := what()):
         if time.monotonic() > end:

@@ -1,7 +1,7 @@
-// A node of one shard over a Kafka, as production runs it, with a map in the place of the store; for test_shards.py.
-// Lines in: `set ID KEY NUMBER`, `get ID KEY`, `leave NODE`, `items`. Lines out: `ID ok FOUND` (`-`: nothing was there),
-// `ID no` (it does not serve: nothing was done), `ID void` (known not to count), `* ROLE SERVES TERM`, at each change,
-// `= KEY NUMBER ...`, and before that `! ` and what else there is to say of the node.
+// A node of one shard over a Kafka, as production runs it, with a map in place of the store; for test_shards.py.
+// Lines in: `set ID KEY NUMBER`, `get ID KEY`, `leave NODE`, `items`. Lines out: `ID ok FOUND` (`-`: no number was there),
+// `ID no` (the node does not serve: nothing was done), `ID void` (the write is known not to count), `* ROLE SERVES TERM`
+// at each change, `= KEY NUMBER ...`, and before that `! ` with other figures of the node.
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -26,7 +26,7 @@ namespace {
 using server::KafkaClient;
 using server::Shard;
 
-/// What comes in, by a thread that waits for it.
+/// Input lines, read by a thread that waits for them.
 class Lines {
  public:
   explicit Lines(KafkaClient& client)

@@ -1,4 +1,4 @@
-"""A backup of a cluster that is written to, whose logs are trimmed behind snapshots, put into a new cluster on new brokers."""
+"""A backup of a cluster under writes, whose logs are trimmed behind snapshots, restored to a new cluster on new brokers."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from setting import machine, wait_for
 
 SHARDS = 4
 PATIENCE_S = 120
-SNAPSHOT = "64KiB"  # the least: many snapshots of few items
+SNAPSHOT = "64KiB"  # the minimum: many snapshots of few items
 
 
 @machine.needs(machine.long_only(), machine.missing("java", "mvn"))
@@ -29,7 +29,7 @@ class BackupTest(unittest.TestCase):
         self.begin_cluster("source", [f"key:{shard}" for shard in range(1, SHARDS)])
 
     def begin_cluster(self, name: str, splits: list) -> None:
-        """On brokers that have nothing yet."""
+        """Starts a cluster on empty brokers."""
         self.name = name
         self.brokers = Brokers(self.kept)
         self.addCleanup(self.brokers.stop)
@@ -61,21 +61,21 @@ class BackupTest(unittest.TestCase):
             return lines
 
     def store(self, first: int, end: int, flags: int) -> None:
-        """Keys of all shards, whose values are as long as their numbers say."""
+        """Stores keys of all shards, whose values are as long as their numbers say."""
         for begin in range(first, end, 200):
             requests = b"".join(b"ms key:%d:%04d %d F%d\r\n%s\r\n" % (i % SHARDS, i, 500 + i % 100, flags, b"v" * (500 + i % 100))
                                 for i in range(begin, min(begin + 200, end)))
             wait_for(lambda: self.stored(requests), "all is stored", lambda: nodes.evidence(self.nodes), PATIENCE_S)
 
     def stored(self, requests: bytes) -> bool:
-        """Shards go to the nodes that the map prefers meanwhile: then the same is stored once more."""
+        """Whether the whole pipeline was stored. While shards move to their preferred nodes, the caller must repeat it."""
         try:
             return set(self.ask(self.nodes[0], requests + b"mn\r\n", b"MN")) == {b"HD", b"MN"}
         except OSError:
             return False
 
     def items(self) -> dict:
-        """Of all keys: size, flags, whether it expires, unique."""
+        """By key: size, flags, whether it expires, unique."""
         found = {}
         cursor = b""
         while True:
@@ -97,7 +97,7 @@ class BackupTest(unittest.TestCase):
 
     def test_all_keys_come_back_on_new_brokers_after_trims(self):
         self.store(0, 400, 3)
-        for rounds in range(100):  # until each shard's log was trimmed: that is behind its second snapshot
+        for rounds in range(100):  # until each shard's log was trimmed, which happens behind its second snapshot
             self.store(400, 800, rounds)
             logs = "".join(node.log.read_text(encoding="utf-8") for node in self.nodes)
             if all(logs.count(f"shard {shard}: snapshot of") >= 3 for shard in range(SHARDS)):
@@ -124,7 +124,7 @@ class BackupTest(unittest.TestCase):
         self.assertNotIn("key:3:short", self.file.read_text())
         dead = [node.end() for node in self.nodes]
         self.assertEqual(dead, [0, 0])
-        one = self.file.with_name("one.jsonl")  # brokers are enough
+        one = self.file.with_name("one.jsonl")  # the brokers alone are enough
         self.assertRegex(self.cluster("backup", "--shard", "2", one).stdout, r"^shard 2: \d+ items")
         self.end_cluster()
         self.assertFalse(self.file.with_name(self.file.name + ".part").exists())
@@ -135,9 +135,9 @@ class BackupTest(unittest.TestCase):
         found = self.items()
         self.assertEqual({key: item for key, item in found.items() if not key.startswith(b"key:2:other")}, wanted)
         others = sorted(key for key in found if key.startswith(b"key:2:other"))
-        # One client wrote them one after the other: what is there is all up to some moment.
+        # One client wrote them one after the other: the backup has all of them up to some moment.
         self.assertEqual(others, [b"key:2:other%06d" % i for i in range(len(others))])
-        self.assertLessEqual(len(others), self.written + 1)  # the last one may have been stored without an answer
+        self.assertLessEqual(len(others), self.written + 1)  # the last set may have been stored without a reply
 
     def write_others(self, ends: threading.Event) -> None:
         self.written = 0

@@ -1,5 +1,5 @@
-"""What a node is given that is not as it ought to be: topics that would lose data, brokers that do not answer, a map without
-it, and topics that somebody else writes to. Each is an error that says what, or is counted and left out; no answer is wrong.
+"""Nodes with bad input: topics that would lose data, brokers that do not answer, a map without the node, and topics with other
+writers' messages. A node reports each as an error, or counts and ignores it; no reply is wrong.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ class BadInputTest(unittest.TestCase):
         cls.admin = cls.admin_module.AdminClient({"bootstrap.servers": cls.brokers.addresses})
 
     def configure(self, topic: str, settings: dict) -> None:
-        """In place of those that it has; None: as it was made. It takes a moment until all brokers know."""
+        """Sets a topic's settings; None restores the default. All brokers know of it only after a moment."""
         module = self.admin_module
         operations = module.AlterConfigOpType
         resource = module.ConfigResource(module.ResourceType.TOPIC, topic, incremental_configs=[
@@ -68,7 +68,7 @@ class BadInputTest(unittest.TestCase):
         return {name: entry.value for name, entry in self.admin.describe_configs([resource])[resource].result().items()}
 
     def refusal(self, node: Node, *words, seconds: float = 60) -> str:
-        """What it says that does not start."""
+        """The error output of a node that refuses to start."""
         done = machine.run(*node.place.command(machine.MXKVD, "--config", node.config, *words), check=False, timeout=seconds)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         return done.stderr
@@ -110,14 +110,14 @@ class BadInputTest(unittest.TestCase):
         self.assertIn("cluster absent: ", self.refusal(self.a, "--set", "cluster.name=absent"))
 
     def test_brokers_that_do_not_answer_are_told(self):
-        with socket.create_server((self.net.address, 0)) as silent:  # the system takes connections, and nobody reads them
+        with socket.create_server((self.net.address, 0)) as silent:  # the system accepts connections, which nobody reads
             address = f"{self.net.address}:{silent.getsockname()[1]}"
             said = self.refusal(self.a, "--set", f"cluster.brokers=[\"{address}\"]", seconds=120)
         self.assertRegex(said, r"^mxkvd: cluster ours: .*brokers")
         self.assertEqual(len(said.splitlines()), 1, said)
 
     def messages(self, topic: str, partition: int = 0) -> list:
-        """All that are in a log."""
+        """All messages of a log."""
         reader = self.kafka.Consumer({"bootstrap.servers": self.brokers.addresses, "group.id": "test", "enable.auto.commit": False})
         with contextlib.closing(reader):
             _, end = reader.get_watermark_offsets(self.kafka.TopicPartition(topic, partition), timeout=20)
@@ -131,7 +131,7 @@ class BadInputTest(unittest.TestCase):
             return found
 
     def produce(self, topic: str, messages: list, **more) -> None:
-        """(key, value) each."""
+        """Writes messages, each (key, value)."""
         producer = self.kafka.Producer({"bootstrap.servers": self.brokers.addresses, **more})
         for key, value in messages:
             producer.produce(topic, value=value, key=key, partition=0, on_delivery=lambda error, _: self.assertIsNone(error))
@@ -152,14 +152,14 @@ class BadInputTest(unittest.TestCase):
         junk = [b"", b"x", b"MXG1", os.urandom(1000), bytes(100_000)]
         torn = [ours[-1][:-1], ours[-1][:20], ours[-1] + b"x", bytes([*ours[-1][:-1], ours[-1][-1] ^ 1])]
         foreign = theirs[:]
-        repeated = ours[:]  # claims, groups and beats, as an owner that was ousted would write them
+        repeated = ours[:]  # claims, groups and beats, as an ousted owner would write them
         self.produce(f"{CLUSTER}.shards", [(None, value) for value in [*junk, *torn, *foreign, *repeated]])
 
         def counted(node: Node, name: str) -> int:
             return int(node.stats()[f"shard:0:{name}"]) - int(before[node.name][f"shard:0:{name}"])
 
         for node in self.nodes:
-            # An owner reads its log only where it finds a gap: with its next message.
+            # An owner reads its log only where it finds a gap, which its next message shows.
             wait_for(lambda node=node: counted(node, "discarded_messages") == len(junk) + len(torn) + len(foreign)
                      and counted(node, "void_messages") >= len(repeated), "all are counted", lambda: nodes.evidence(self.nodes))
         for number in range(50):
@@ -167,7 +167,7 @@ class BadInputTest(unittest.TestCase):
                 self.assertEqual(self.ask(node, b"get key%d\r\n" % number), b"VALUE key%d 0 3\r\nnew\r\nEND\r\n" % number)
         self.assertEqual(self.ask(follower, b"set key1 0 0 4\r\nlast\r\n"), b"STORED\r\n")
         self.assertEqual(owner.stats()["shard:0:term"], before[owner.name]["shard:0:term"], "nobody took it away")
-        # Who reads all of it from the beginning comes to the same.
+        # A node that reads the whole log from the beginning comes to the same state.
         self.assertEqual(follower.end(), 0)
         follower.start()
         self.start_all()
@@ -202,21 +202,21 @@ class BadInputTest(unittest.TestCase):
             self.assertEqual(node.stats()["map_version"], str(version))
             self.assertEqual(self.ask(node, b"get board\r\n"), b"VALUE board 0 1\r\n1\r\nEND\r\n")
             self.assertTrue(node.alive())
-        # The next change of the map takes the place of what was none.
+        # The next change of the map takes the version of the invalid map.
         to, = (node for node in self.nodes if node.name != strange["shards"][0]["prefers"])
         machine.run(machine.MXKVD, "cluster", "move", "--config", self.a.config, 0, to.name, timeout=60)
         wait_for(lambda: 0 in to.serves(), "it has moved", lambda: nodes.evidence(self.nodes), PATIENCE_S)
         self.assertIsNone(re.search(rb"ERROR", self.ask(self.a, b"set board 0 0 1\r\n2\r\n")))
 
     def test_who_writes_by_transactions_makes_a_hole_that_is_told(self):
-        """What ends a transaction has a place in the log, and is not to be read: nobody can tell it from what was compacted."""
+        """The end marker of a transaction has a place in the log but cannot be read: to a node it looks like a compacted message."""
         self.start_all()
         self.assertEqual(self.ask(self.other, b"set zebra 0 0 1\r\n1\r\n"), b"STORED\r\n")
         writer = self.kafka.Producer({"bootstrap.servers": self.brokers.addresses, "transactional.id": "stranger"})
         writer.init_transactions(60)
         writer.begin_transaction()
         writer.produce(f"{OTHER}.shards", value=b"x", partition=1)
-        # What is not ended holds nobody up.
+        # An open transaction blocks no node.
         self.assertEqual(writer.flush(30), 0)
         self.assertEqual(self.ask(self.other, b"set zebra 0 0 1\r\n2\r\nget zebra\r\n"), b"STORED\r\nVALUE zebra 0 1\r\n2\r\nEND\r\n")
         writer.commit_transaction(30)
@@ -227,7 +227,7 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(self.asked_until_told(b"set apple 0 0 1\r\n1\r\n"), b"STORED\r\n", "the other shard is as it was")
 
     def asked_until_told(self, request: bytes) -> bytes:
-        """Connections that wait are closed each time that the shard is tried again: ever more rarely."""
+        """Asks until there is a reply: the node closes waiting connections each time that it tries the shard again."""
         def told() -> bytes:
             try:
                 return self.ask(self.other, request)

@@ -1,9 +1,9 @@
-"""A cluster of three mxkvd over three brokers, each in a network of its own, that are killed, stopped and cut off.
+"""A cluster of three mxkvd over three brokers, each in a network namespace of its own, that are killed, stopped and cut off.
 
-Sixteen clients, spread over the nodes, get, set, cas, incr and delete meanwhile. In the end every acknowledged write of a
-key that is set once is there, and what the clients were told of all others is linearizable, as both judges say.
-MXKV_KILL_ROUNDS and MXKV_PARTITION_ROUNDS say how many rounds (3 and 2), MXKV_KILL_SEED in which order, MXKV_BROKERS where
-the brokers' files are kept, MXKV_CLUSTER_LOGS where those of the nodes and the histories are.
+Meanwhile sixteen clients, spread over the nodes, get, set, cas, incr and delete. In the end every acknowledged write of a
+key that is set once is there, and the replies for all other keys are linearizable, by both judges.
+MXKV_KILL_ROUNDS and MXKV_PARTITION_ROUNDS set the number of rounds (3 and 2), MXKV_KILL_SEED their order, MXKV_BROKERS the
+directory for the brokers' files, MXKV_CLUSTER_LOGS the directory for the nodes' logs and the histories.
 """
 
 import bisect
@@ -30,7 +30,7 @@ SEED = os.environ.get("MXKV_KILL_SEED", "1")
 CLIENTS = 16
 SPLITS = ["k01", "k02", "k05", "k06", "n"]  # so that each shard has some of the keys of history.Keys
 SHARDS = len(SPLITS) + 1
-RECOVERY_S = 90  # until all shards are served again behind a round; far more than it may take, less than a hang
+RECOVERY_S = 90  # limit until all shards are served again after a round; far more than that takes, less than a hang
 
 KILLS = ["kill owner", "stop owner", "kill leading broker", "kill two brokers", "kill follower", "stop follower",
          "stop leading broker"]
@@ -63,7 +63,7 @@ class DaemonsTest(unittest.TestCase):
         self.nodes = [Node(node, place, self.folder, name, self.brokers.addresses, (clocks or {}).get(node, ""))
                       for node, place in self.node_places.items()]
         self.addCleanup(lambda: [node.end() for node in self.nodes])
-        # The brokers are not up for some seconds: a command waits for them.
+        # The brokers need some seconds to start; the command waits for them.
         machine.run(machine.MXKVD, "cluster", "init", "--config", self.nodes[0].config, "--replicas", 3,
                     "--splits", ",".join(SPLITS), "--nodes", ",".join(node.entry for node in self.nodes), timeout=120)
         for node in self.nodes:
@@ -73,7 +73,7 @@ class DaemonsTest(unittest.TestCase):
     def set_up_clients(self) -> None:
         self.history, self.keys = history.History(), history.Keys()
         addresses = [node.address for node in self.nodes]
-        # Every other one waits for longer than an owner may be stopped: it hears what was answered late.
+        # Every other client waits longer than an owner is stopped: it receives late replies.
         self.clients = [
             history.Client(self.history, Memcached(addresses, first=n, timeout=3 if n % 2 else 25, seed=n), n, self.keys,
                            pause=0.015) for n in range(1, CLIENTS + 1)]
@@ -88,12 +88,12 @@ class DaemonsTest(unittest.TestCase):
             client.start()
 
     def owner_of(self, shard: int) -> Node:
-        """Whoever it is now; it may just be changing."""
+        """The shard's current owner; waits while the owner changes."""
         return wait_for(lambda: next((node for node in self.nodes if node.alive() and shard in node.serves()), None),
                         f"an owner of shard {shard}", lambda: nodes.evidence(self.nodes), RECOVERY_S)
 
     def kill(self, what: str) -> str:
-        """One round; gives what it was, and until when."""
+        """One round; returns a description."""
         shard = self.dice.randrange(SHARDS)
         owner = self.owner_of(shard)
         node = owner if "owner" in what else self.dice.choice([one for one in self.nodes if one is not owner])
@@ -176,7 +176,7 @@ class DaemonsTest(unittest.TestCase):
               + ", ".join(f"{what} {seconds:.1f} s" for what, seconds in slowest.items()), flush=True)
 
     def missing_in_feed(self) -> list:
-        """Keys that were set once, which was acknowledged, and of which `mxkvd cluster changes` says nothing, or something else."""
+        """Keys with an acknowledged set for which `mxkvd cluster changes` shows no put, or another value."""
         lines = machine.run(machine.MXKVD, "cluster", "changes", "--config", self.nodes[0].config, "--idle", 3, timeout=120).stdout
         fed = {change["key"]: change["value"] for change in map(json.loads, lines.splitlines()) if change["change"] == "put"}
         told = {key: number for client in self.clients for key, number in client.told.items()}
@@ -213,7 +213,7 @@ class DaemonsTest(unittest.TestCase):
 
     @machine.needs("" if nodes.FAKETIME else "not installed: faketime")
     def test_clocks_that_differ(self):
-        """One is slow, one is fast, by more than clocks are; the third one's date jumps."""
+        """One clock is slow, one is fast, by more than real clocks are; the third one's date jumps."""
         self.set_up_cluster("clocks", {"a": "+0 x0.95", "b": "+0 x1.05", "c": "+0"})
 
         def harm(what: str) -> str:

@@ -1,5 +1,5 @@
-"""Brokers whose disks are full, one and then another: writes go on by two of three, wait while there is one, and go on again
-when there is room. What was acknowledged is there, whatever happened to the logs it is in.
+"""The disks of one broker and then of another fill up: writes go on with two of three brokers, wait while there is one, and
+go on again when there is room. All acknowledged writes are there, whatever happened to the logs that hold them.
 """
 
 import os
@@ -15,16 +15,16 @@ from nodes import Node
 from setting import machine, wait_for
 
 SHARDS = 2
-DISKS_MIB = {1: 80, 2: 130}  # of brokers; the third one has enough
+DISKS_MIB = {1: 80, 2: 130}  # size of each broker's disk; the third broker has enough
 ROOM_MIB = 600
 VALUE = 8 << 10
-MOST = 25_000  # that are written in all: more than both disks hold
+MOST = 25_000  # most writes in all: more than both disks hold
 PATIENCE_S = 120
 CLUSTER = "full"
 
 
 def key_of(number: int) -> bytes:
-    return b"%s%07d" % ((b"a", b"z")[number % 2], number)  # of both shards in turns
+    return b"%s%07d" % ((b"a", b"z")[number % 2], number)  # alternates between both shards
 
 
 def value_of(number: int) -> bytes:
@@ -62,7 +62,7 @@ class FullDisksTest(unittest.TestCase):
         return directory / str(n)
 
     def write(self, number: int, seconds: float = 60) -> bool:
-        """Whether it was acknowledged; what is said else is kept."""
+        """Writes one key; returns whether it was acknowledged, and keeps any other reply."""
         line = None
         try:
             line = Line(self.nodes[number // 2 % 2].address, seconds)
@@ -79,7 +79,7 @@ class FullDisksTest(unittest.TestCase):
         return False
 
     def write_until_gone(self, number: int, broker: int) -> int:
-        """Until the broker has ended by its full disk; the next number."""
+        """Writes until the broker has ended because its disk is full; returns the next number."""
         while self.brokers.runs(broker):
             self.assertLess(number, MOST, f"broker {broker} goes on without a disk")
             self.write(number)

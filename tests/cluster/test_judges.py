@@ -1,5 +1,5 @@
-"""Both judges of histories say the same of histories made by hand, and the right thing; and of those of a server that
-keeps what it was told, and of one that was killed and came back with nothing.
+"""Both judges of histories agree, and are right, on histories made by hand, of a server that keeps its data, and
+of a server that was killed and came back empty.
 """
 
 import subprocess
@@ -106,7 +106,7 @@ class OneServerTest(unittest.TestCase):
         machine.wait_for_version(self.port, lambda: self.process.poll() is None)
 
     def verdicts_of(self, harm) -> tuple:
-        """What the judges say, and the keys that were lost, where harm() came in the middle."""
+        """The judges' verdicts, and the lost keys, of a run in which harm() comes in the middle."""
         self.port = machine.free_port()
         self.start()
         self.addCleanup(lambda: (self.process.kill(), self.process.wait()))

@@ -1,9 +1,9 @@
 """A cluster of three mxkvd, and a fourth that joins, whose shards move while mxkv-ycsb runs workloads A and E. The nodes speak
 TLS to each other.
 
-Shards are moved by `mxkvd cluster move`, nodes are started anew one after the other, a fourth one is added and takes shards,
-and one is drained. No request may fail that comes to a node which stays. The 99th percentile of all that was asked meanwhile
-is printed, and asserted nowhere.
+The test moves shards by `mxkvd cluster move`, restarts the nodes one after the other, adds a fourth node, which takes shards,
+and drains one. No request to a node that stays may fail. The test prints the p99 of all requests meanwhile, but asserts no bound
+on it.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ RECORDS = 20_000
 SPLITS = ["user2", "user4", "user6", "user8"]
 SHARDS = len(SPLITS) + 1
 PATIENCE_S = 180
-LOAD_BYTES = 60_000  # requests of 150 bytes at most, that the load sends before and after the event under test
+LOAD_BYTES = 60_000  # requests are 150 bytes at most; the load sends so much before and after the event under test
 CLUSTER = "moves"
 
 
@@ -62,7 +62,7 @@ class MovesTest(unittest.TestCase):
         return [node for node in self.all if node.alive()]
 
     def wait_until_settled(self) -> None:
-        """Each shard has an owner, and all copies follow."""
+        """Waits until each shard has an owner, and all copies follow."""
         def roles() -> list:
             return [value for node in self.running() for name, value in node.stats().items() if name.endswith(":role")]
 
@@ -99,7 +99,7 @@ class MovesTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def load_on(self, via: Node, workload: str, what: str):
-        """What the block does happens under load, of which nothing may fail."""
+        """Runs the block under load; no request of the load may fail."""
         result = self.folder / f"{workload}.json"
         result.unlink(missing_ok=True)
         started = subprocess.Popen(
@@ -130,7 +130,7 @@ class MovesTest(unittest.TestCase):
                         seconds=PATIENCE_S)
 
     def move_all(self) -> None:
-        """Each shard to the next node."""
+        """Moves each shard to the next node."""
         for shard in range(SHARDS):
             owner = self.owner_of(shard)
             to = self.all[(self.all.index(owner) + 1) % 3]

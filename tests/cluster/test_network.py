@@ -1,4 +1,4 @@
-"""Namespaces that are cut off: what goes through and what does not, and that nothing of them is left."""
+"""Namespaces that are cut off: which packets pass and which do not, and that the namespaces leave nothing behind."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 import network
 from setting import machine
 
-# Says what arrives, datagram by datagram, at port 9000.
+# Prints each datagram that arrives at port 9000.
 LISTENER = """
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -49,7 +49,7 @@ class NetworkTest(unittest.TestCase):
         return process
 
     def sends(self, sender, receiver, text: str) -> bool:
-        """False: the sender's own system says that there is no way."""
+        """Sends a datagram; False: the sender's own system has no route."""
         done = subprocess.run(sender.command(sys.executable, "-c", SENDER, receiver.address, text), stderr=subprocess.DEVNULL,
                               check=False)
         return done.returncode == 0
@@ -62,7 +62,7 @@ class NetworkTest(unittest.TestCase):
         listeners = {place: self.run_in(place, LISTENER) for place in (self.one, self.two)}
 
         def arrives(sender, receiver, text: str) -> bool:
-            """A datagram that the receiver sends itself tells when to stop waiting."""
+            """The receiver also sends itself a datagram, which tells when to stop waiting."""
             self.sends(sender, receiver, text)
             self.assertTrue(self.sends(receiver, receiver, f"behind {text}"))
             first = listeners[receiver].stdout.readline().strip()

@@ -1,5 +1,5 @@
-"""A cluster on loopback whose brokers go away and come back, whose lease changes while it serves, and whose keys are counted,
-deleted and exported over all shards. What watches a cluster tells what is so: who serves, who is ready, what became of a request.
+"""A cluster on loopback: its brokers go away and come back, its lease changes while it serves, and clients count, delete
+and export keys over all shards. Status, readiness and replies show the true owners, ready nodes and outcomes of requests.
 """
 
 import contextlib
@@ -113,7 +113,7 @@ class OutagesTest(unittest.TestCase):
                  lambda: f"{before} {[self.in_memory(node) for node in self.nodes]}", PATIENCE_S)
 
     def in_memory(self, node: Node) -> int:
-        """Items of all shards that it keeps."""
+        """The number of items in the node's memory, of all its shards."""
         stats = dict(line.split(b" ", 2)[1:] for line in self.ask(node, b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
         return int(stats[b"curr_items"])
 
@@ -122,7 +122,7 @@ class OutagesTest(unittest.TestCase):
         owner = next(node for node in self.nodes if node.serves())
         with contextlib.closing(Line(owner.address, 60)) as waits:
             for n in (1, 2, 3):
-                self.brokers.send(n, signal.SIGSTOP)  # SIGSTOP: they answer nothing, and close nothing
+                self.brokers.send(n, signal.SIGSTOP)  # after SIGSTOP the brokers answer nothing, and close no connection
             waits.send(b"".join(b"set key%d 0 0 1\r\nx\r\n" % i for i in range(50)))
             first = waits.line()
             while first == b"STORED":

@@ -1,10 +1,10 @@
-"""Redis Cluster under the killer that our nodes stand: how many acknowledged writes are gone, for comparison.
+"""Redis Cluster under the same killer as our nodes: how many acknowledged writes it loses, for comparison.
 
-Three masters, three replicas. Round after round a master is killed and started again, stopped for longer than it takes to
-be replaced, or cut off from the other nodes, but not from clients; clients set each key once. In the end all those of which
-it was acknowledged are counted that are not there. Redis promises no more than to try, so that a loss is printed and fails
-nothing; that nothing could be written, or that the nodes do not come back, does.
-MXKV_KILL_ROUNDS says how many rounds (6).
+Three masters, three replicas. Round after round the test kills a master and starts it again, stops it for longer than its
+replacement takes, or cuts it off from the other nodes, but not from clients; clients set each key once. In the end the test
+counts the acknowledged keys that are missing. Redis promises only to try, so the test prints losses and does not fail by
+them; it fails if no client can write, or if the nodes do not come back.
+MXKV_KILL_ROUNDS sets the number of rounds (6).
 """
 
 import atexit
@@ -29,14 +29,14 @@ NODE_TIMEOUT_MS = 2000
 
 
 class Nodes:
-    """Six of Redis, numbered from 0; the last three begin as replicas."""
+    """Six Redis nodes, numbered from 0; the last three begin as replicas."""
 
     def __init__(self, folder: Path, appends: bool, places: list | None = None) -> None:
-        """`places`: of network.py; else all are on loopback."""
+        """`places`: of network.py; without them all nodes are on loopback."""
         self.folder = folder
         self.appends = appends
         self.places = places
-        first_port = random.randrange(15000, 22000, 10)  # the nodes' own are greater by 10000
+        first_port = random.randrange(15000, 22000, 10)  # the port between nodes is greater by 10000
         self.addresses = [(places[n].address if places else "127.0.0.1", first_port + n) for n in range(6)]
         self.processes = []
         atexit.register(self.end)
@@ -55,7 +55,7 @@ class Nodes:
                                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def ask(self, n: int, *words: str, seconds: float = 5) -> str:
-        """Empty where there is no answer."""
+        """The output of redis-cli; empty if there is no reply."""
         host, port = self.addresses[n]
         try:
             return subprocess.run(["redis-cli", "-h", host, "-p", str(port), *words], stdin=subprocess.DEVNULL, text=True,
@@ -97,15 +97,15 @@ class Nodes:
 
 
 class Setter(threading.Thread):
-    """Sets one key after the other, and remembers those of which it was told that they are."""
+    """Sets one key after the other, and remembers those that the cluster acknowledged."""
 
     def __init__(self, addresses: list, number: int) -> None:
         super().__init__(daemon=True)
-        # Every other one waits for longer than a master is stopped: it hears what was answered late.
+        # Every other client waits longer than a master is stopped: it receives late replies.
         self.connection = RedisCluster(addresses, timeout=1 if number % 2 else 20, seed=number)
         self.number = number
         self.over = threading.Event()
-        self.told = []  # (time, number) of each acknowledged one
+        self.told = []  # (time, number) of each acknowledged set
         self.unanswered = 0
 
     def key(self, value: int) -> str:
@@ -141,7 +141,7 @@ class RedisClusterTest(unittest.TestCase):
     def harm(self, nodes: Nodes, dice: random.Random) -> str:
         victim = dice.choice(wait_for(nodes.masters, "a master"))
         what = dice.choice(["kill", "stop"] if nodes.places is None else ["cut"])
-        # As fast as a supervisor does it, or when it has been replaced.
+        # At once, as a supervisor does, or after the node has been replaced.
         seconds = dice.choice([dice.uniform(0, 0.5), dice.uniform(1.5, 4) * NODE_TIMEOUT_MS / 1000])
         if what == "kill":
             nodes.kill(victim)

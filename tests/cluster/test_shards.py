@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """One shard on three nodes over three real brokers, which are killed and stopped round after round: no acknowledged
-write is lost, and what clients were told can be explained.
+write is lost, and a chain of sets explains all replies.
 
-Each set tells what it found, and no number is written twice. So the sets that count form one chain a key, and a fork in
-it, or an end that another value has, is a lost or doubled write. With MXKV_TEST_LONG=1; MXKV_KILL_ROUNDS says how many
-rounds (20), MXKV_BROKERS where the brokers' files are kept. The same where nodes and brokers, each in a network of its own,
-are cut off: MXKV_PARTITION_ROUNDS (10) says how often; that needs root.
+Each set returns the number that it found, and no number is written twice. So the valid sets form one chain per key: a fork, or
+an end that differs from the nodes' value, is a lost or doubled write. With MXKV_TEST_LONG=1; MXKV_KILL_ROUNDS sets the number of
+rounds (20), MXKV_BROKERS the directory for the brokers' files. A second test cuts nodes and brokers off from each other, each in
+a network namespace of its own: MXKV_PARTITION_ROUNDS (10) sets the number of rounds; that needs root.
 """
 import itertools
 import os
@@ -32,14 +32,14 @@ TOPIC = "mxkv.shards"
 
 
 def last_of(number: int, found_by: dict) -> int:
-    """Where the chain leads that begins with a set."""
+    """The end of the chain that begins with a set."""
     while number in found_by:
         number = found_by[number]
     return number
 
 
 class Node:
-    """A process with one shard; another number after each start."""
+    """A process with one shard; it has another number after each start."""
     numbers = itertools.count(1)
 
     def __init__(self, cluster: Brokers, place=None) -> None:
@@ -91,13 +91,13 @@ class Node:
 
 
 class Client(threading.Thread):
-    """Sets and gets one after the other, of whoever serves; remembers what it was told."""
+    """Sets and gets one after the other, at the node that serves; remembers the replies."""
 
     def __init__(self, test: "ShardsTest", number: int) -> None:
         super().__init__(daemon=True)
         self.test = test
         self.number = number
-        self.told = []  # (key, number, found)
+        self.told = []  # (key, number, number found)
         self.void = []
         self.unknown = []
         self.reads = 0
@@ -163,7 +163,7 @@ class ShardsTest(unittest.TestCase):
         return next((node for node in self.nodes if node.serves), None)
 
     def harm(self) -> str:
-        """One round. Returns what it was."""
+        """One round of kills and stops. Returns its description."""
         what = self.dice.choice(["kill owner", "kill follower", "stop owner", "stop follower", "kill broker", "stop broker",
                                  "kill two brokers", "leave"])
         owner = self.owner() or self.nodes[0]
@@ -190,7 +190,7 @@ class ShardsTest(unittest.TestCase):
         return what
 
     def cut(self) -> str:
-        """One round of another kind."""
+        """One round of cuts. Returns its description."""
         what = self.dice.choice(["owner", "owner's cable", "owner's sending", "owner's hearing", "follower", "a broker", "brokers"])
         owner = self.owner() or self.nodes[0]
         place = owner.place if "owner" in what else self.dice.choice([node.place for node in self.nodes if node is not owner])
@@ -243,7 +243,7 @@ class ShardsTest(unittest.TestCase):
               + (f"; slowest fail-over {slowest:.1f} s" if slowest else ""))
 
     def final_items(self):
-        """What the nodes hold when nothing is under way."""
+        """The items that all nodes hold once nothing is under way."""
         def agree():
             for node in self.nodes:
                 node.items = None
@@ -265,7 +265,7 @@ class ShardsTest(unittest.TestCase):
             for _, number, found in (entry for entry in told if entry[0] == key):
                 self.assertNotIn(found, found_by, f"key {key}: two sets found {found}")
                 found_by[found] = number
-            # From nothing on, by what each found; over a set whose client heard nothing at most.
+            # Follows the chain from the empty key by the number that each set found. A set without a reply may bridge a gap.
             chain = []
             at = None
             left = dict(found_by)
@@ -277,7 +277,7 @@ class ShardsTest(unittest.TestCase):
                                if of == key and number not in chain and (number in left or number == items.get(key))]
                     self.assertTrue(bridges, f"key {key}: nothing follows {at}; {len(left)} sets were acknowledged and are "
                                              f"lost, or the end {items.get(key)} is")
-                    # What leads to the end comes last.
+                    # A bridge that leads to the final value comes last.
                     at = min(bridges, key=lambda number: last_of(number, left) == items.get(key))
                 chain.append(at)
             self.assertFalse({number for of, number in void if of == key} & set(chain), f"key {key}: a void set counts")

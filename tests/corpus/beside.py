@@ -1,7 +1,7 @@
-"""Two daemons that are sent the same connections, one after the other: what each says is compared, and what their watchers hear.
+"""Two daemons get the same connections, one after the other: compares their answers, and the lines of their watchers.
 
-What no two runs share is masked: uniques that were minted, moments of the log, the age of the process. Uniques that a client
-chose are not. Everything else is compared to the byte.
+Values that differ in each run are masked: uniques that the server minted, moments of the log, the age of the process. Uniques
+that a client chose are not masked. Everything else is compared to the byte.
 """
 
 import collections
@@ -18,12 +18,12 @@ COUNTED = ("cmd_get", "cmd_set", "cmd_touch", "cmd_meta", "cmd_flush", "get_hits
 SETTLED_S = 20
 SWEPT_AFTER_S = 1000
 _MASKS = (
-    (re.compile(rb"(?<![0-9])(?:1[0-9]|[2-9])[0-9]{14}(?![0-9])"), b"#"),             # a unique: microseconds, and what is above them
-    (re.compile(rb"\bts=[0-9]+\.[0-9]+ gid=[0-9]+ "), b""),            # of a watcher's line
-    (re.compile(rb"(?<![0-9])2[12][0-9]{8}(?![0-9])"), b"far"),        # seconds to a moment of the wall clock, which goes on
-    (re.compile(rb"(?<= )(l|la=)[0-9]+(?=[ \r])"), rb"\1#"),           # since the last access: told from a unique where there was none
+    (re.compile(rb"(?<![0-9])(?:1[0-9]|[2-9])[0-9]{14}(?![0-9])"), b"#"),             # a minted unique: microseconds of the clock, or more
+    (re.compile(rb"\bts=[0-9]+\.[0-9]+ gid=[0-9]+ "), b""),            # in a watcher's line
+    (re.compile(rb"(?<![0-9])2[12][0-9]{8}(?![0-9])"), b"far"),        # seconds to a moment of the wall clock, which runs
+    (re.compile(rb"(?<= )(l|la=)[0-9]+(?=[ \r])"), rb"\1#"),           # since the last access; without one the server derives it from the unique
     (re.compile(rb"\bcfd=[0-9]+"), b"cfd=#"),
-    (re.compile(rb"(status=not_(?:found|stored)) .*"), rb"\1"),       # of an expired item that is still met, or is not
+    (re.compile(rb"(status=not_(?:found|stored)) .*"), rb"\1"),       # of an expired item that may be removed already
 )
 
 
@@ -34,18 +34,18 @@ def masked(text: bytes) -> bytes:
 
 
 class Difference(AssertionError):
-    """Two daemons said different things."""
+    """The answers of two daemons differ."""
 
 
 def first_difference(one: bytes, other: bytes):
-    """Where they begin to differ, or None."""
+    """The place of the first difference, or None."""
     if one == other:
         return None
     return next((i for i, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
 
 
 class Side:
-    """One daemon: what it is sent and says."""
+    """One daemon, with a control connection and a watcher."""
 
     def __init__(self, name: str, port: int):
         self.name, self.port, self.heard = name, port, 0
@@ -59,7 +59,7 @@ class Side:
         self.watcher.close()
 
     def clock(self) -> int:
-        """Seconds that the clock shows."""
+        """The daemon's clock in seconds."""
         self.control.set(b"clock", b"", exptime=4_000_000_000)
         left = int(self.control.ask(b"mg clock t").split(b"t")[1])
         assert self.control.ask(b"delete clock") == b"DELETED"
@@ -69,10 +69,10 @@ class Side:
         assert self.control.ask(b"debugtime %d" % seconds) == b"OK"
 
     def converse(self, pieces, pauses, last: bytes) -> bytes:
-        """Sends the pieces, a moment apart where `pauses` says so, half-closes, and takes all that comes.
+        """Sends the pieces, with pauses if `pauses` says so, half-closes, and returns everything received.
 
-        `last`: what the daemon may close at, or nothing. It is sent when all before it has been answered: what is
-        on its way to a socket that closes costs the client what it has not read.
+        `last`: the bytes at which the daemon may close, or nothing. They are sent when all earlier requests are answered,
+        because bytes on their way to a closing socket cost the client its unread answers.
         """
         connection = Connection(self.port, patience(30))
         sock, said = connection.socket, bytearray()
@@ -108,7 +108,7 @@ class Side:
             return b""
 
     def _send(self, sock, rest, said) -> bool:
-        """False: the daemon has closed. Replies are taken meanwhile, or both would wait."""
+        """Sends bytes, and takes replies meanwhile, or both sides would wait. Returns False if the daemon has closed."""
         end = time.monotonic() + patience(30)
         while rest:
             try:
@@ -129,7 +129,7 @@ class Side:
         return True
 
     def watched(self) -> bytes:
-        """What its watcher has heard since the last call, by key: requests for different keys may end in any order."""
+        """The watcher's lines since the last call, by key: requests for different keys may end in any order."""
         self.heard += 1
         mark = b"watched-%d" % self.heard
         self.control.send(b"mg %s k\r\n" % mark)
@@ -150,7 +150,7 @@ class Side:
 
 
 class Comparison:
-    """Sends the connections of a generator to both. `requests`: how many of which command were sent."""
+    """Sends the connections of a generator to both daemons. `requests`: the number of requests by command."""
 
     def __init__(self, generator, new_port: int, old_port: int):
         self.generator = generator
@@ -166,11 +166,13 @@ class Comparison:
             side.close()
 
     def run(self, requests: int) -> None:
-        """Raises Difference with what was sent before the first one."""
+        """Compares connections until so many requests were sent. Raises Difference, with the earlier requests, at the first
+        difference.
+        """
         while sum(self.requests.values()) < requests:
             self.one_connection(self.generator.chance.choice((1, 5, 20, 100, 100, 300)))
-        # Expired items are counted until they are met or swept. The clocks stand still, and sweeps go by them: after
-        # this the next one is due at both, of every leaf.
+        # Expired items are counted until a request or a sweep removes them. Sweeps follow the clocks, which stand still:
+        # after this move the next sweep, of every leaf, is due at both.
         for side in self.sides:
             side.move_clock(SWEPT_AFTER_S)
         until = time.monotonic() + SETTLED_S

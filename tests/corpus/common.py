@@ -1,4 +1,4 @@
-"""What the corpus shares with tests/integration: raw connections, and servers that are started and stopped."""
+"""Imports from tests/integration: raw connections, and servers that are started and stopped."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Requests by seed: every command on keys, ranges and batches, valid and not, as bytes that any daemon can be sent.
+"""Requests by seed: every command on keys, ranges and batches, valid and not, as bytes for any daemon.
 
-Nothing here knows what a reply is to be: two daemons are compared by what they say. So a request is of value when its reply
-depends on what came before: few keys are used often, uniques are chosen (E) so that a later C or cas meets them, and times are
-long, at once, or moved by debugtime. What a reply tells by chance or clock alone is not asked (see README.md).
+The generator does not know the right replies, because the replies of two daemons are compared. So a request is useful when its
+reply depends on earlier requests: few keys are used often, uniques are chosen (E) so that a later C or cas meets them, and times
+are long, at once, or moved by debugtime. Requests whose replies depend on chance or the clock alone are left out (see README.md).
 """
 
 import base64
@@ -22,7 +22,7 @@ VALUE_LIMIT = 1 << 20
 
 @dataclasses.dataclass
 class Request:
-    """`last`: the connection ends behind it, or nobody knows where the next request begins."""
+    """`last`: the connection ends behind it, or the begin of the next request is unclear."""
     verb: str
     wire: bytes
     last: bool = False
@@ -50,7 +50,7 @@ class Generator:
         return self.chance.choice(of)
 
     def key(self) -> bytes:
-        """Few keys are met again and again; many make a tree of some levels."""
+        """A key: few keys are used again and again; many keys make a tree of some levels."""
         kind = self.chance.random()
         if kind < 0.62:
             return b"k%d" % self.chance.randrange(6)
@@ -99,7 +99,7 @@ class Generator:
     # --- Meta ---
 
     def flags(self, of: bytes, part: float = 0.22) -> bytes:
-        """Some of these flags in any order, each with what it takes."""
+        """Some of these flags in any order, each with its token."""
         words = [self.flag(letter) for letter in of.decode() if self.flip(part)]
         self.chance.shuffle(words)
         return b"".join(b" " + word for word in words)
@@ -185,10 +185,10 @@ class Generator:
         lines = b"".join(self.one(makes)().wire for _ in range(count))
         return Request("mb", b"mb %d\r\n" % count + lines)
 
-    # --- What is wrong ---
+    # --- Wrong requests ---
 
     def mangled_line(self) -> Request:
-        """A line without a block, with something wrong in it."""
+        """A line without a block, with an error in it."""
         request = self.one((self.retrieval, self.delete, self.arithmetic, self.touch, self.meta_get, self.meta_delete, self.meta_arithmetic,
                             self.scan, self.meta_range, self.count))()
         words = request.wire[:-2].split(b" ")
@@ -212,10 +212,10 @@ class Generator:
     def mangled(self) -> Request:
         if self.flip(0.7):
             request = self.mangled_line()
-            # A word that became a command with a block, or a batch, would take what follows.
+            # A word that became a command with a block, or a batch, would take the following lines.
             taken = (b"set", b"add", b"replace", b"append", b"prepend", b"cas", b"ms", b"mb", b"put", b"s", b"quit", b"watch", b"shutdown")
             return request if request.wire.split(b" ")[0].strip() not in taken else self.nonsense()
-        value = b"abcde fghij klmno"[:self.chance.randrange(18)]  # where it is taken for a line, the connection goes on
+        value = b"abcde fghij klmno"[:self.chance.randrange(18)]  # if the daemon takes it for a line, the connection goes on
         key, size = self.key(), len(value)
         wire, last = self.one((
             (b"set %s 0 0 %d\r\n%sxx" % (key, size, value), False),                        # no CR LF behind the block
@@ -255,7 +255,7 @@ class Generator:
         return Request(wire.split()[0].decode(), wire)
 
     def large(self) -> Request:
-        """At the longest value, and above."""
+        """A value at the limit, or above."""
         value = b"L" * (VALUE_LIMIT + self.one((-1, 0, 1, 5000)))
         verb, key = self.one((b"set", b"set", b"append", b"ms", b"mb")), self.key()
         if verb == b"ms":
@@ -265,13 +265,13 @@ class Generator:
         return Request(verb.decode(), block(b"%s %s 0 0" % (verb, key), value, self.noreply()))
 
     def connection(self, most: int) -> list:
-        """Requests of one connection, up to `most`; the last one may leave nobody knowing where the next begins."""
+        """Requests of one connection, up to `most`; after the last one the begin of a next request may be unclear."""
         weights, makes = zip(*self.kinds)
         requests = []
         while len(requests) < most:
             request = self.chance.choices(makes, weights)[0]()
             if request.last and len(requests) < most // 2:
-                continue   # or connections would be short
+                continue   # or most connections would be short
             requests.append(request)
             if request.last:
                 break

@@ -1,4 +1,4 @@
-"""The comparison finds nothing where a daemon stands beside itself, and finds one reply that differs, and one line that a watcher missed."""
+"""The comparison finds no difference between a daemon and itself, and finds a changed reply, and a line that a watcher missed."""
 
 import contextlib
 import socket
@@ -13,7 +13,7 @@ REQUESTS = 3000
 
 
 class Changing:
-    """Stands before a daemon and replaces one word in what it says, the second time that it comes."""
+    """A proxy in front of a daemon that replaces one word in its answers, the second time that it comes."""
 
     def __init__(self, port: int, word: bytes, instead: bytes):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -51,7 +51,7 @@ class Changing:
 
 class CompareTest(unittest.TestCase):
     def compare(self, seed, changing=None) -> Comparison:
-        """Two new daemons, the first of them behind what changes a word of its replies."""
+        """Two new daemons, the first one behind a proxy that changes a word of its replies."""
         with contextlib.ExitStack() as cleanup:
             servers = [start(environment.MXKVD, 1) for _ in range(2)]
             for server in servers:

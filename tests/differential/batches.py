@@ -1,4 +1,4 @@
-"""mb: the lines of a batch take effect as a whole or not at all; the answer tells which line was in the way, and why."""
+"""mb: the lines of a batch take effect as a whole or not at all; the answer names the line that failed, and the reason."""
 
 from classic import Op
 

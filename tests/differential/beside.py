@@ -1,7 +1,7 @@
-"""The same pipelines to mxkvd and to memcached 1.6.18, each with a model of its own: what both know is answered alike.
+"""The same pipelines to mxkvd and to memcached 1.6.18, each with a model of its own: both answer common commands alike.
 
-What they answer differently on purpose has names, in tests/integration/differences.py; such requests are not sent, nor those
-below. memcached's clock cannot be stopped: only long times are given.
+Intended differences have names, in tests/integration/differences.py. Requests with such differences are not sent, and neither
+are the requests below. memcached's clock cannot be stopped, so all times to live are long.
 """
 
 import random
@@ -46,7 +46,7 @@ class SharedGenerator(Generator):
         return 1 << 60
 
     def difference(self, op):
-        """The name of the difference that a request falls under, or None."""
+        """The name of the difference that a request would show, or None."""
         line = op.wire[:op.wire.index(b"\r\n")]
         words = line.split(b" ")
         if line.startswith(_OWN):
@@ -60,7 +60,7 @@ class SharedGenerator(Generator):
         if op.wire in (b"\r\n", b"get\r\n", b"mg\r\n") or words[0] == b"version" or line.startswith((b"mg k q q", b"get kkk")):
             return "errors"
         if any(word.startswith(b"R") for word in words[2:]):
-            return "time of ma"   # whether so much is left is a matter of the clock
+            return "time of ma"   # the remaining time depends on the clock
         return wanted_difference(line)
 
     def _difference_of_numbers(self, op, words):

@@ -1,9 +1,9 @@
-"""Random pipelines of the binary protocol, to mxkvd and to memcached: every answer is the same, to the byte, but for uniques.
+"""Random pipelines of the binary protocol, to mxkvd and to memcached: every answer is the same, to the byte, except for uniques.
 
-A unique is compared by what it means: whether there is one, and whether it lets a write through that names it. What
-memcached does otherwise is not asked: commands it lacks, a body behind an unknown command, joins to a number that it
-has left its old width, numbers from 2^63 on (it looks for a minus sign then), counts with a unique of what is no number
-(of the two it looks at that first), texts that begin with spaces and digits.
+A unique is compared by its meaning: whether there is one, and whether a write that names it succeeds. Requests that
+memcached answers differently are not sent: commands it lacks, a body behind an unknown command, joins to a number that
+keeps its old width there, numbers from 2^63 on (it looks for a minus sign then), counts of a non-number with a unique
+(it checks the unique first), texts that begin with spaces and digits.
 """
 
 import random
@@ -25,7 +25,7 @@ class Mismatch(AssertionError):
 
 
 class Side:
-    """One of the two servers, and the uniques that it told."""
+    """One of the two servers, and the uniques that it sent."""
 
     def __init__(self, memcached: bool):
         self.server = Server(Options(memcached=memcached, memory_mib=256)).start()
@@ -76,7 +76,7 @@ class Pair:
         return b"v" + self.chance.randbytes(size - 1) if 0 < size < 5000 else bytes([self.chance.randrange(128, 256)]) * size
 
     def unique(self, key: bytes) -> tuple:
-        """What each side is to be told: none as a rule, else the last one it told, or another."""
+        """The unique for each side: usually none, else the last one that it sent, or another."""
         if self.chance.random() < 0.7 or not all(key in side.uniques for side in self.sides):
             return 0, 0
         away = self.chance.choice((0, 0, 1 << 62))
@@ -121,7 +121,7 @@ class Pair:
         return key, [request(NOOP, opaque=opaque)] * 2
 
     def last(self, opaque: int) -> bytes:
-        """What ends a connection."""
+        """A request that ends the connection."""
         return self.chance.choice((
             request(QUIT, opaque=opaque), request(QUITQ, opaque=opaque), request(GET, opaque=opaque), request(SET, b"k", b"v", opaque=opaque),
             request(NOOP, b"k", opaque=opaque), request(GET, b"k", b"v", opaque=opaque), request(GET, b"k" * 251, opaque=opaque),

@@ -1,4 +1,4 @@
-"""The classic commands on keys: each function makes an Op, whose `expect(store)` takes effect in the model and tells the reply."""
+"""The classic commands on keys: each function makes an Op, whose `expect(store)` changes the model and returns the reply."""
 
 from model import Item, Version
 from replies import UniqueHole
@@ -7,11 +7,11 @@ BAD = b"CLIENT_ERROR bad command line format\r\n"
 NON_NUMERIC = b"CLIENT_ERROR cannot increment or decrement non-numeric value\r\n"
 TOO_LARGE = b"SERVER_ERROR object too large for cache\r\n"
 LARGEST = (1 << 64) - 1
-MOST_INLINE_BYTES = 4096     # no value up to this is kept in pieces, which are no numbers
+MOST_INLINE_BYTES = 4096     # longer values may be kept in pieces, which are no numbers
 
 
 class Op:
-    """One request. `wire`: its bytes; `key`: what it is about, to tell people."""
+    """One request. `wire`: its bytes; `key`: its key, for reports."""
     __slots__ = ("wire", "run", "args", "key")
 
     def __init__(self, wire, run, args=(), key=b""):
@@ -22,7 +22,7 @@ class Op:
 
 
 def number_of(item):
-    """The number that a value is to incr, or None."""
+    """The number that incr reads from a value, or None."""
     text = item.value.rstrip(b" ")
     if not text.isdigit() or len(item.value) > MOST_INLINE_BYTES:
         return None
@@ -35,7 +35,7 @@ def note_access(store, item) -> None:
 
 
 def joined(store, old, value: bytes, binary: bool, version=None):
-    """What append and prepend leave: neither stale nor owed nor read."""
+    """The item after append or prepend: not stale, without a winner, not read."""
     return Item(value, old.flags, old.expiry, store.now, binary, version)
 
 
@@ -117,7 +117,7 @@ def delete(key, noreply=False) -> Op:
 
 
 def changed_number(store, old, number: int, version=None):
-    """What incr and decr leave: flags, times and marks stay."""
+    """The item after incr or decr: flags, times and marks stay."""
     made = old.copy()
     made.value = b"%d" % number
     made.version = version or Version()
@@ -176,5 +176,5 @@ def _run_fixed(_store, reply):
 
 
 def fixed(wire: bytes, reply) -> Op:
-    """A request that changes nothing and is always answered the same."""
+    """A request that changes nothing and always has the same answer."""
     return Op(wire, _run_fixed, (reply,))

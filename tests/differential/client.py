@@ -12,7 +12,7 @@ ANSWER_TIME = 20              # seconds until a pipeline counts as hanging; only
 
 
 class Failure(AssertionError):
-    """An answer that no sequential server gives, to the request `number` of a client; `closed`: or the end of the connection."""
+    """An answer that no sequential server gives, to the request `number` of a client, or with `closed` the end of the connection."""
 
     def __init__(self, text, client=None, number=0, closed=False):
         super().__init__(text)
@@ -25,7 +25,7 @@ class Client:
         self.connection = Connection(port)
         self.socket = self.connection.socket
         self.ops, self.expected = [], []
-        self.history = collections.deque(maxlen=20_000)       # what was asked in rounds before, and answered
+        self.history = collections.deque(maxlen=20_000)       # answered requests of earlier rounds
         self._rounds = 0
 
     def close(self) -> None:
@@ -40,7 +40,7 @@ class Client:
         self.set_plan(*self.generator.pipeline(length))
 
     def weave(self, chance, requests) -> None:
-        """Pairs (Op, expected reply), in their order, somewhere among the others; some of them in one piece."""
+        """Adds pairs (Op, expected reply), in their order, somewhere among the others; some of them in one piece."""
         begin = chance.randrange(len(self.ops) + 1)
         last = begin if chance.random() < 0.5 else len(self.ops)
         places = sorted(chance.randint(begin, last) for _ in requests)
@@ -57,7 +57,7 @@ class Client:
 
     def _set_wire(self) -> None:
         last = b"%s%d" % (self.name.encode(), self._rounds)
-        # The first of these waits for all before it, noreply or not; so what they did is there for others, too.
+        # The first of these waits for all requests before it, noreply or not, so other clients see their effects afterwards.
         self.last = b"OK\r\nEN O%s\r\n" % last
         self.outgoing = memoryview(b"".join(op.wire for op in self.ops) + b"verbosity 0\r\nmg no-such-key O%s\r\n" % last)
         self.received = bytearray()
@@ -85,7 +85,7 @@ class Client:
             raise Failure(self._tell(found.number, received, found.at), self, found.number) from None
 
     def asked_before(self, key: bytes, most: int) -> list:
-        """The last requests that name a key, and what was expected of them."""
+        """The last requests that name a key, with the expected replies."""
         names = (key, base64.b64encode(key))
         asked = [pair for pair in [*self.history, *zip(self.ops, self.expected)] if key and any(name in pair[0].wire for name in names)]
         return [f"  {op.wire[:160]!r} -> {shown(reply)[:160]}" for op, reply in asked[-most:]]
@@ -104,7 +104,7 @@ class Client:
 
 
 def run_all(clients) -> None:
-    """All pipelines at once; raises Failure where one is not answered in time."""
+    """Sends all pipelines at once; raises Failure if one is not answered in time."""
     waiting = {client.socket: client for client in clients}
     with selectors.DefaultSelector() as selector:
         for client in clients:
@@ -129,7 +129,7 @@ def run_all(clients) -> None:
 
 
 def _hangs(client) -> str:
-    """A pipeline without an end: as far as its answers are right, they tell which request is not answered."""
+    """The failure of an unfinished pipeline: its right answers show which request was not answered."""
     try:
         match_all(client.expected, bytes(client.received))
     except Mismatch as found:

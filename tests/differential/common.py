@@ -1,4 +1,4 @@
-"""What these tests share with others: the server under test and the raw connections of tests/integration."""
+"""Imports from other tests: the server under test and the raw connections of tests/integration."""
 
 import sys
 from pathlib import Path

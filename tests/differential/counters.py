@@ -1,5 +1,5 @@
-"""Numbers that one client counts up and the others read: what is read lies between the numbers before and after the round, and
-of one client no later answer has a smaller number.
+"""Numbers that one client counts up and the others read. A number read lies between the numbers before and after the round, and
+no client reads a smaller number later.
 """
 
 import re
@@ -11,7 +11,7 @@ _MOST = 40                    # requests of a client for one counter, in a round
 
 
 class _Reading:
-    """The answer to a get; `seen`: the greatest number that this client was told in the round, by counter."""
+    """The answer to a get; `seen`: by counter, the greatest number that this client has read in the round."""
 
     def __init__(self, counter, seen):
         self.counter, self.seen = counter, seen
@@ -47,10 +47,10 @@ class Counter:
         return made
 
     def read(self, chance, seen: dict) -> list:
-        """Of another one."""
+        """Requests of another client."""
         return [(classic.get([self.name]), [_Reading(self, seen)]) for _ in range(chance.randrange(_MOST))]
 
     def restore(self, control) -> None:
-        """After a flush."""
+        """Stores the number again after a flush."""
         answer = control.set(self.name, b"%d" % self.value)
         assert answer == b"STORED", answer

@@ -23,7 +23,7 @@ class Group:
         found = self._FIGURES.match(received, at)
         if not found:
             return -1
-        if found[2]:  # what has expired but is there still counts
+        if found[2]:  # expired items that are not removed yet count
             return found.end() if not self.exact and int(found[1]) >= self.items else -1
         return found.end() if found[0] == self.text else -1
 

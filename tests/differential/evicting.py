@@ -1,6 +1,6 @@
 """A daemon whose memory is too small: any item may be missing at any time, but none comes back, and none has another value.
 
-The model follows what it is told: where an answer does not fit an item that it holds, but its absence, the item was evicted.
+The model follows the answers: if an answer does not fit an item that the model holds, but fits its absence, the item was evicted.
 """
 
 import base64
@@ -22,7 +22,7 @@ _DERIVED = (b"append", b"prepend", b"incr", b"touch", b"gat", b"ma", b"mg", b"md
 
 
 class Evicted(SingleKeyRequests):
-    """Requests whose answers tell whether an item was there; set and delete leave no doubt anyway."""
+    """Requests whose answers show whether an item existed; after set and delete that is certain anyway."""
 
     def value(self) -> bytes:
         self.counter += 1
@@ -64,7 +64,7 @@ class _Follower:
         self.store, self.received, self.at, self.gone = store, received, 0, 0
 
     def take(self, op) -> bool:
-        """Whether the next answer is one that the request may get."""
+        """Whether the next answer is possible for the request."""
         if op.wire.startswith(b"mr"):
             return self._page(op)
         old = self.store.items.get(op.key)

@@ -2,7 +2,7 @@
 """By hand: sessions of the fuzzer, one after the other, until the time is up or an answer is wrong.
 
 usage: fuzz.py [--seconds 3600] [--seed N] [--session 10] [--plan WORDS] [--mxkvd PATH] [--keep-going]
-Exit code 1 if an answer was wrong; what is printed then has the seed and the plan, with which the same requests go again.
+Exit code 1 if an answer was wrong. The output then has the seed and the plan, with which the same requests are sent again.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Sessions against one daemon each: rounds of pipelines of several clients at once, with a clock that moves between them.
 
-Each round every client sends a pipeline over its own keys; then, while nobody asks, the time may pass, everything may be flushed
-now or later, or all that the server holds is compared with all models. What a session does follows from its seed, but for how
-the daemon's workers run.
+Each round every client sends a pipeline over its own keys. Then, while no request is under way, the time may pass, everything
+may be flushed now or later, or all items of the server are compared with all models. A session follows from its seed, except
+for the interleaving of the daemon's workers.
 """
 
 import base64
@@ -22,13 +22,13 @@ from shared import Group
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """One way to run the daemon, and how many clients there are."""
+    """One way to run the daemon, and the number of clients."""
     name: str
     workers: int = 2
     clients: int = 3
     dense: int = 2500
     noise: bool = False
-    ticks: bool = False           # the clock goes on, and with it the daemon's own sweeps
+    ticks: bool = False           # the clock runs, and with it the daemon's own sweeps
     runs: int = 1
     length: int = 300
     limits: tuple = ()
@@ -59,10 +59,10 @@ PLANS = [
 ]
 
 
-# Not asked as long as the daemon answers otherwise than a sequential server would:
-#   batch-uniques   that an item is given a greater unique than one that a batch made and removed before
-#   wins            that a reader right behind the one that is told to renew an item is told so
-#   reads           that several reads of a key in one pipeline happen one after the other
+# Properties of a sequential server that the daemon does not have, so that they are not tested:
+#   batch-uniques   a new item has a greater unique than an item that a batch made and removed before
+#   wins            a reader right behind the winner of an item sees that another client has won
+#   reads           several reads of a key in one pipeline happen one after the other
 UNASKED = ("batch-uniques", "wins", "reads")
 
 
@@ -126,7 +126,7 @@ class Session:
         self.between()
 
     def _share(self) -> list:
-        """Requests for keys of all go into the plans; pairs of a group and what each client asks of it."""
+        """Adds requests for shared keys to the pipelines; returns pairs of a group and each client's requests for it."""
         asked = []
         for group in self.groups:
             requests = [[group.request(self.chance) for _ in range(self.chance.randrange(5))] for _ in self.clients[:3]]
@@ -150,7 +150,7 @@ class Session:
             if wrong := group.judge(requests, looks):
                 raise Failure(wrong)
 
-    # --- Between rounds nobody waits for an answer ---
+    # --- Between rounds no answer is outstanding ---
 
     def between(self) -> None:
         kind = self.chance.random()
@@ -177,7 +177,7 @@ class Session:
             raise Failure(f"{command!r} was answered {answer!r}")
 
     def pass_time(self, seconds: int) -> None:
-        """Not into the second before a flush that is to come: whether what is stored there goes is a matter of its fractions."""
+        """Skips the second before a coming flush: whether the flush removes an item stored in it depends on its fractions."""
         left = self.clients[0].generator.store.flush_at - self.now
         if left - 2 < seconds:
             seconds = max(seconds, left)
@@ -196,7 +196,7 @@ class Session:
         return [client.generator.store for client in self.clients] + [state for group in self.groups for state in group.states]
 
     def audit(self) -> None:
-        """All that is there, page by page, is what the models hold, and nothing else."""
+        """Reads all items of the server, page by page, and compares them with the models' items."""
         items, cursor = [], b""
         while True:
             self.control.send(b"mr -%s v f t\r\n" % cursor)
@@ -253,7 +253,7 @@ def _difference(found: list, wanted: list, clients) -> str:
 
 
 class _Raw:
-    """Requests that nobody checks."""
+    """Requests whose answers are not checked."""
     __slots__ = ("wire", "key")
 
     def __init__(self, wire):
@@ -261,7 +261,7 @@ class _Raw:
 
 
 def _noise(chance) -> list:
-    """Runs of keys beside, and between, those of the clients: stored, ended, deleted one by one and by range."""
+    """Runs of keys beside, and between, the clients' keys: stored, expired, deleted one by one and by range."""
     begin, count, ops = chance.randrange(3000), chance.choice((100, 500, 2000)), []
     names = [b"z%05d" % number for number in range(begin, begin + count)]
     if chance.random() < 0.5:

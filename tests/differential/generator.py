@@ -1,7 +1,7 @@
-"""Random pipelines of one client: scenes of several requests each, of which every answer is known.
+"""Random pipelines of one client: scenes of several requests each, with a known answer for every request.
 
-A scene looks at the model, so that what is sent meets what is there. It may emit anything that is a sequence of Ops; the
-model follows at once.
+A scene looks at the model, so that its requests meet existing items. It may emit any sequence of Ops; the model follows at
+once.
 """
 
 import batches
@@ -26,7 +26,7 @@ _FILLER = [
 
 
 class Generator(SingleKeyRequests):
-    """`alone`: no other client is there, so that flushes are known; `runs`: how much longer than usual runs of neighbours are."""
+    """`alone`: there is no other client, so that flushes are known; `runs`: the factor for the length of runs of neighbours."""
 
     def __init__(self, chance, store, space, version_line, alone=False, runs=1, excluded=()):
         super().__init__(chance, store, space)
@@ -54,7 +54,7 @@ class Generator(SingleKeyRequests):
             self.emit(classic.fixed(b"verbosity 0\r\n", b"OK\r\n"))
 
     def talk(self) -> None:
-        """A few keys, of which each request depends on the one before it."""
+        """A few keys; each request for them depends on the request before."""
         keys = [self.space.any(self.chance) for _ in range(self.chance.choice((1, 1, 2, 3)))]
         for _ in range(self.chance.randrange(3, 40)):
             self.one(self.chance.choice(keys))
@@ -105,7 +105,7 @@ class Generator(SingleKeyRequests):
                       else classic.storage(b"set", key, value, 0, exptime, None, way == 1))
 
     def clear(self) -> None:
-        """A run goes, by single requests; at once one key of it, or between, is asked for."""
+        """Removes a run by single requests, then asks for one of its keys, or for a key in between."""
         keys, way = self.run_of_keys(), self.chance.randrange(4)
         if self.flip(0.2):
             keys.reverse()
@@ -130,7 +130,7 @@ class Generator(SingleKeyRequests):
         self.clear()
 
     def remove(self) -> None:
-        """Ranges go, by pages or at once."""
+        """Deletes ranges, by pages or at once."""
         if self.flip(0.6):
             keys = self.run_of_keys()
             where = Range(keys[0], keys[-1], None, self.flip(0.5), self.flip(0.5))
@@ -144,7 +144,7 @@ class Generator(SingleKeyRequests):
         self.ask_between(keys)
 
     def look_out_of(self, keys) -> None:
-        """Pages without a far bound, from where nothing is left."""
+        """Pages without a far bound that begin where no keys are left."""
         pairs = [(b"X", b"")] * self.flip(0.8) + [(b"A", b"%d" % self.chance.choice((1, 2, 20)))]
         self.emit(ranges.read(Range(self.chance.choice(keys), reverse=self.flip(0.5)), Flags(pairs)))
 
@@ -208,7 +208,7 @@ class Generator(SingleKeyRequests):
         self.emit(counts.count(where, Flags(pairs + [(b"O", b"c")] * self.flip(0.1))))
 
     def go_on(self) -> None:
-        """From a cursor that some page before left, whatever has changed since."""
+        """Resumes at a cursor of an earlier page, whatever has changed since."""
         if not self.store.cursors:
             return
         text, where = self.chance.choice(self.store.cursors)

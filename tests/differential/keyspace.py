@@ -1,7 +1,7 @@
-"""The keys of one client: few and many, neighbours of its own and of others, long ones, and ones that are no text.
+"""The keys of one client: few and many, neighbours of its own keys and of other clients' keys, long keys, and binary keys.
 
-The first two bytes of a key say its kind and its client, but for those mingled with other clients' keys, which end with the
-client. So each client knows its keys, and a prefix of them, from those of others.
+The first two bytes of a key say its kind and its client. Keys mingled with other clients' keys end with the client instead. So
+each client can tell its keys, and a prefix of them, from other clients' keys.
 """
 
 MINGLED = 400
@@ -13,7 +13,7 @@ class KeySpace:
         self._kinds = (self.few, self.few, self.numbered, self.numbered, self.mingled, self.long, self.binary, self.word, self.tree)
 
     def owns(self, key: bytes) -> bool:
-        """Of a key, or of a prefix that all of its keys, and none of others, have."""
+        """Whether a key is this client's, or a prefix has only keys of this client."""
         return key[6:7] == self.letter if key[:1] == b"m" else key[1:2] == self.letter
 
     def any(self, chance) -> bytes:
@@ -23,7 +23,7 @@ class KeySpace:
         return b"f%s:%d" % (self.letter, chance.randrange(8))
 
     def at(self, number: int, tail: bytes = b"") -> bytes:
-        """Of a run of neighbours."""
+        """A key of a run of neighbours."""
         return b"d%s%05d%s" % (self.letter, number, tail)
 
     def numbered(self, chance) -> bytes:
@@ -45,7 +45,7 @@ class KeySpace:
         return b"t%s%s" % (self.letter, b"".join(chance.choice((b"a", b"ab", b"abababab", b"b")) for _ in range(chance.randrange(1, 9))))
 
     def prefix(self, chance) -> bytes:
-        """Of keys of this client only."""
+        """A prefix that only keys of this client have."""
         kind = chance.randrange(6)
         if kind == 0:
             return b"d%s%0*d" % (self.letter, chance.randrange(1, 5), chance.randrange(10))

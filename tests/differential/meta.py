@@ -1,7 +1,7 @@
 """The meta commands mg ms md ma me, with their flags in the order sent.
 
-A function run_* of the model gives (what became of it, expected reply); what became of it is "" for success, or the code by
-which a batch tells why it failed.
+A function run_* of the model returns (outcome, expected reply). The outcome is "" for success, or the code that a batch reports
+as the reason of its failure.
 """
 
 import base64
@@ -15,7 +15,7 @@ GREATEST_MINTED = (1 << 53) - 1
 
 
 class Flags:
-    """Flags as sent: pairs (letter, what is behind it)."""
+    """Flags as sent: pairs (letter, text behind it)."""
     __slots__ = ("pairs", "by_letter", "wire")
 
     def __init__(self, pairs):
@@ -33,7 +33,7 @@ class Flags:
 
 
 class Facts:
-    """What a reply may tell."""
+    """The properties of an item that a reply may have."""
     __slots__ = ("key", "binary", "size", "flags", "version", "accessed", "used", "expiry", "made", "quotes")
 
     def __init__(self, key, binary, quotes, size=0, version=None):
@@ -53,7 +53,7 @@ def _left(store, expiry: int):
 
 
 def tell(store, code: bytes, flags: Flags, facts: Facts, marks=b"") -> list:
-    """The first line of a reply as pieces; T and N change what a later t tells."""
+    """The first line of a reply as pieces; T and N change the value of a later t."""
     pieces, text, expiry = [], code, facts.expiry
     for letter, rest in flags.pairs:
         if letter == b"T":
@@ -174,7 +174,7 @@ def run_set(store, key, value, flags, in_batch=False):
     elif mode == b"E":
         failed = "NS"
     elif _differs(item, flags):
-        # A unique that is not known yet is greater than all that the server told before.
+        # A unique that is not known yet is greater than all uniques that the server sent before.
         number = GREATEST_MINTED if item.version.number is None else item.version.number
         if joins or b"I" not in flags or flags.number(b"C") > number:
             failed = "EX"
@@ -199,7 +199,7 @@ def run_delete(store, key, flags, in_batch=False):
     item = store.items.get(key)
     facts = Facts(key, b"b" in flags, b"Ok")
     if item is None:
-        # Quiet: what is not there need not be deleted, but it is said.
+        # With q, too: a missing item is no failure of a delete, but it is answered.
         return "NF" if b"C" in flags else "", tell(store, b"NF", flags, facts)
     if _differs(item, flags):
         return "EX", tell(store, b"EX", flags, facts)
@@ -257,7 +257,7 @@ def _reply_of(store, run, *args):
 
 
 def meta(verb, key, pairs, value=None) -> Op:
-    """Any of mg ms md ma. With the flag b the key goes as base64."""
+    """A request of mg, ms, md or ma. With the flag b the key is sent as base64."""
     flags = Flags(pairs)
     name = base64.b64encode(key) if b"b" in flags else key
     if verb == b"ms":

@@ -1,7 +1,7 @@
-"""What a sequential server would hold: items by key, in order, at a time that stands still until it is moved.
+"""The items of a sequential server: by key, in order, at a time that stands still until it is moved.
 
-Since time stands still while requests run, an item either lives or does not: what has expired is not kept. A unique that the
-server mints is a Version whose number is not known before a reply told it.
+Because time stands still while requests run, an item either lives or does not, and expired items are not kept. A unique that
+the server mints is a Version whose number is unknown until a reply has it.
 """
 
 from bisect import bisect_left, insort
@@ -13,7 +13,7 @@ _LAST = 0xFFFFFFFF
 
 
 class Version:
-    """A cas unique. `number` is None until a reply told it, or what the client chose."""
+    """A cas unique. `number` is None until a reply has it, or the number that the client chose."""
     __slots__ = ("number", "chosen")
 
     def __init__(self, number=None):
@@ -43,12 +43,12 @@ class Item:
         return other
 
     def state(self):
-        """All that later answers depend on."""
+        """The state that later answers depend on."""
         return (self.value, self.flags, self.expiry, self.version.number, self.stale, self.won, self.binary)
 
 
 class Limits:
-    """Of the server that is modelled."""
+    """Limits of the modelled server."""
     __slots__ = ("value_bytes", "scan_items", "scan_bytes", "locked_items")
 
     def __init__(self, value_bytes=1 << 20, scan_items=1000, scan_bytes=1 << 20, locked_items=1_000_000):
@@ -64,16 +64,16 @@ class Store:
         self.owned = owned
         self.items = {}
         self.keys = []
-        self.greatest = {}            # greatest unique that the server told of a key
+        self.greatest = {}            # by key, the greatest unique that the server sent
         self.flush_at = 0
-        self.cursors = []             # that replies told: (text, the range that is left)
-        self.wins = 0                 # how often mg told its client to renew an item
-        self.ticks = False            # the server's clock goes on, and may be a minute ahead
+        self.cursors = []             # cursors of replies: (text, the rest of the range)
+        self.wins = 0                 # number of wins, which ask a client to renew an item
+        self.ticks = False            # the server's clock runs, and may be a minute ahead
         self.any_reads = False        # also right: reads of a key in one pipeline happen in any order
         self.any_uniques = False   # also right: the uniques of a key do not grow
 
     def expiry(self, exptime: int) -> int:
-        """Second at which what is stored now ends; 0: never, 1: it has."""
+        """The second at which an item stored now expires; 0: never, 1: it has expired already."""
         if exptime == 0:
             return 0
         if exptime < 0 or _NEGATIVE_IN_32_BITS <= exptime <= _LAST:
@@ -97,13 +97,13 @@ class Store:
         self.items.clear()
         self.keys.clear()
         if self.flush_at > self.now:
-            self.flush_at = 0         # takes the place of one that was to come
+            self.flush_at = 0         # replaces a coming flush
 
     def flush_later(self, delay: int) -> None:
         self.flush_at = self.now + delay
 
     def advance(self, seconds: int) -> None:
-        """Moves the time. Whether an item of the last second before a flush goes is not told: the caller leaves that out."""
+        """Moves the time. A flush may or may not remove an item of the second before it, so the caller avoids that case."""
         self.now += seconds
         flushes = 0 < self.flush_at <= self.now
         ended = [key for key, item in self.items.items()
@@ -116,7 +116,7 @@ class Store:
             self.flush_at = 0
 
     def learn(self, key, version, number: int) -> bool:
-        """A reply told a unique. False: it cannot be."""
+        """Takes a unique from a reply. Returns False if the unique is impossible."""
         if version.number is not None:
             return version.number == number
         greatest = self.greatest.get(key, 0)

@@ -1,5 +1,5 @@
-"""Replies to ranges that are not known to the byte: pages with keys of other clients among one's own, pages that the server may
-end before their limit, and counts that may be estimates. One's own keys are exact in all of them.
+"""Replies to ranges that are not known to the byte: pages with other clients' keys among the client's own, pages that the server
+may end before their limit, and counts that may be estimates. The client's own keys are exact in all of them.
 """
 
 import base64
@@ -14,7 +14,7 @@ _CURSOR = re.compile(rb"CURSOR ([A-Za-z0-9+/]+=*)\r\n")
 
 
 class LoosePage:
-    """One page: keys in strict order and within bounds, and of one's own all that there are up to its last key, each as it is."""
+    """One page: keys in strict order and within bounds, with all of the client's own keys up to the page's last key, unchanged."""
 
     def __init__(self, store, where, flags=None, classic=False, keys_only=False, encoded=False):
         self.store, self.where, self.flags = store, where, flags
@@ -66,7 +66,7 @@ class LoosePage:
             return at + len(_BINARY) if self._judge(seen, False) else -1
         if cursor := _CURSOR.match(received, at):
             at = cursor.end()
-        # Without a cursor a page tells nothing of what may follow its last key.
+        # Without a cursor a page does not show whether keys follow its last one.
         return at + 5 if received.startswith(b"END\r\n", at) and self._judge(seen, False) else -1
 
     def _fail(self, why: str) -> bool:
@@ -86,7 +86,7 @@ class LoosePage:
             elif self.store.owned is None or self.store.owned(key):
                 return self._fail(f"{key!r} is not there")
         if not keys and not complete:
-            # An empty classic page is a whole one, or ends before a key that it cannot tell.
+            # An empty classic page is complete, or ends before a key that it cannot print.
             return not (self.own and self.encoded) if self.classic else self._fail("an empty page with a cursor")
         shown = set(keys)
         for key in self.own:
@@ -97,7 +97,7 @@ class LoosePage:
 
 
 class Estimate:
-    """The answer to mc without e: exact where it does not say that it is estimated."""
+    """The answer to mc without e: exact unless it is marked as an estimate."""
     _LINE = re.compile(rb"HD( A\d+ B\d+)( ~\d+)?( O[^\r\n]*)?\r\n")
 
     def __init__(self, text: bytes, opaque: bytes):

@@ -1,7 +1,7 @@
-"""Ranges: scan and its kin, mr mc mx mt, and where a cursor goes on.
+"""Ranges: scan and its kin, mr mc mx mt, and cursors.
 
-`Range` says which keys; what a page has of them, and what it says at its end, follows the server's rules: limits of items and
-bytes, ceilings, and whether one more item is there. A range with keys of others is compared as far as they allow, see pages.py.
+`Range` has the bounds. The items and the end of a page follow the server's rules: limits of items and bytes, ceilings, and
+whether there is one more item. A range with other clients' keys is compared as far as possible, see pages.py.
 """
 
 import base64
@@ -17,14 +17,14 @@ TOO_MANY = b"CLIENT_ERROR too many keys in the range\r\n"
 
 
 class Range:
-    """Start and far bound in walking order; None: there is none. With a prefix there is nothing else."""
+    """Start and far bound in walking order; None for no bound. A prefix excludes bounds."""
     __slots__ = ("start", "far", "prefix", "far_in", "start_out", "reverse")
 
     def __init__(self, start=None, far=None, prefix=None, far_in=False, start_out=False, reverse=False):
         self.start, self.far, self.prefix, self.far_in, self.start_out, self.reverse = start, far, prefix, far_in, start_out, reverse
 
     def behind(self, key: bytes) -> "Range":
-        """What is left after a page whose last key this was."""
+        """The rest of the range after a page with this last key."""
         return Range(key, self.far, self.prefix, self.far_in, True, self.reverse)
 
     def reach(self, keys: list) -> tuple:
@@ -52,7 +52,7 @@ class Range:
         return found[::-1] if self.reverse else found
 
     def is_own(self, store) -> bool:
-        """Whether no key of others can be in it."""
+        """Whether the range can have no key of other clients."""
         if store.owned is None:
             return True
         if self.prefix is not None:
@@ -68,7 +68,7 @@ def _common(one: bytes, other: bytes) -> bytes:
 
 
 class Budget:
-    """What ends a page."""
+    """The limits that end a page."""
     __slots__ = ("items", "bytes", "ceiling", "count", "taken")
 
     def __init__(self, store, items, bytes_=None):
@@ -136,7 +136,7 @@ def scan(where, limit, bytes_=None, keys_only=False, unique=False, cursor=False,
 # --- mr mc mx mt ---
 
 def line_of(verb, where, flags, resumed=None) -> bytes:
-    """All bounds go as base64 where one of them must."""
+    """Sends all bounds as base64 if one of them needs it."""
     words = []
     encoded = any(bound is not None and not is_text(bound) for bound in (where.start, where.far, where.prefix))
     text = (lambda key: base64.b64encode(key)) if encoded else (lambda key: key)
@@ -160,13 +160,13 @@ def line_of(verb, where, flags, resumed=None) -> bytes:
 def item_line(store, key, item, flags) -> list:
     binary = item.binary or not is_text(key)
     facts = Facts(key, binary, b"Ocfhlst", len(item.value), item.version)
-    # Whether it was read, and when: the reads of a connection do not wait for its ranges, nor these for them.
+    # Reads and ranges of a connection do not wait for each other, so it is unknown whether, and when, the item was read.
     facts.flags, facts.accessed, facts.used, facts.expiry = item.flags, None, item.minted, item.expiry
     value = b"v" in flags
     code = (b"VA %d" % len(item.value) if value else b"HD") + b" k" + shown_key(key, binary)
     pieces = tell(store, code, flags, facts, b" X" if item.stale else b"")
     if item.stale or item.won or item.expiry:
-        # So it is with who may renew the item, which a read decides.
+        # For the same reason the winner of a stale item, which a read decides, is unknown.
         end = pieces.pop()
         told = len(end) - (4 if item.stale else 2)
         pieces += [end[:told], EitherHole(b" Z" + end[told:], end[told:])]

@@ -1,18 +1,18 @@
-"""Expected replies, and how received bytes are compared with them.
+"""Expected replies, and their comparison with received bytes.
 
-A reply that is known to the byte is bytes. One with parts that only the server knows is a list of bytes and of holes; a hole
-has match(received, at), which returns where it ends, or -1.
+A reply that is known to the byte is bytes. A reply with parts that only the server knows is a list of bytes and holes. A hole
+has match(received, at), which returns its end, or -1.
 """
 
 import re
 
-SESSION_AT_MOST = 120         # seconds that a clock which is not stopped may have gone on
+SESSION_AT_MOST = 120         # seconds that a running clock may have advanced
 _NUMBER = re.compile(rb"\d+")
 _CURSOR = re.compile(rb"[A-Za-z0-9+/]+=*")
 
 
 class Mismatch(Exception):
-    """`number`: of the request in its pipeline; `at`: where its reply begins."""
+    """`number`: of the request in its pipeline; `at`: the begin of its reply."""
 
     def __init__(self, number: int, at: int):
         super().__init__(number, at)
@@ -65,7 +65,7 @@ class EitherHole:
 
 
 class CursorHole:
-    """A cursor, kept with the range that is left behind it."""
+    """A cursor, kept with the rest of its range."""
     __slots__ = ("store", "rest")
 
     def __init__(self, store, rest):
@@ -94,7 +94,7 @@ def age_hole(seconds: int, ticks: bool) -> NumberHole:
 
 
 def match_one(expected, received: bytes, at: int) -> int:
-    """Where the reply ends, or -1."""
+    """The end of the reply, or -1 if it does not match."""
     if type(expected) is bytes:
         return at + len(expected) if received.startswith(expected, at) else -1
     for piece in expected:
@@ -122,14 +122,14 @@ def match_all(expected: list, received: bytes) -> None:
 
 
 def shown(expected) -> str:
-    """For people; long ones are cut."""
+    """The reply as text for reports; long texts are cut."""
     pieces = [expected] if type(expected) is bytes else expected
     text = " ".join(repr(bytes(piece[:200])) if type(piece) is bytes else repr(piece) for piece in pieces[:12])
     return text[:1200]
 
 
 def first_difference(expected, received: bytes, at: int) -> str:
-    """Where in a reply it is, and what stands there."""
+    """The place of the mismatch in a reply, and the bytes there."""
     begin = at
     for piece in [expected] if type(expected) is bytes else expected:
         end = match_one([piece], received, at)

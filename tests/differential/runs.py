@@ -1,4 +1,4 @@
-"""One session from its start to the judgement of its daemon, and what is told of one that failed.
+"""One session from its start to the check of its daemon, and the report of a failed session.
 
 run(name, seed, seconds) is for all kinds of sessions: the plans of fuzzer.py by their names, EVICTING, and BESIDE.
 """
@@ -20,7 +20,7 @@ _FAILURES = (Failure, ServerFailure, TimeoutError, ConnectionError)
 
 
 class Outcome:
-    """`failure`: what was wrong, or None; `log`: what the daemon logged as an error; `left_out`: names of differences met."""
+    """`failure`: its report, or None; `log`: errors that the daemon logged; `left_out`: names of differences met."""
 
     def __init__(self):
         self.failure, self.requests, self.log, self.left_out = None, 0, [], set()

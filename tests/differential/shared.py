@@ -1,7 +1,7 @@
-"""Keys that all clients change at once. Each answer must fit one order of all requests of a round: one that keeps, of each
-client, the order that the protocol promises, and in which the sequential model gives just these answers.
+"""Keys that all clients change at once. All answers must fit one order of all requests of a round. That order keeps, for each
+client, the order that the protocol promises, and in it the sequential model gives exactly these answers.
 
-Requests are few, values are told apart, and uniques are those that clients choose, so that all orders can be tried.
+Requests are few, values differ, and clients choose the uniques, so that all orders can be tried.
 """
 
 import re
@@ -18,11 +18,11 @@ from replies import match_one
 _LINE = re.compile(rb"[^\r\n]*\r\n")
 _DATA = re.compile(rb"(?:VALUE \S+ \d+|VA) (\d+)[^\r\n]*\r\n")
 _UNCHANGED = (b"NOT_", b"EXISTS", b"NS", b"NF", b"EX", b"EN", b"CLIENT_ERROR", b"SERVER_ERROR")
-MOST_STATES = 200_000         # tried in a round; beyond that nothing is said
+MOST_STATES = 200_000         # tried in a round; beyond that the search is given up
 
 
 class Taken:
-    """The place of an answer in a pipeline: takes it off as it comes. `ends`: prefixes of the line that ends it."""
+    """The place of an answer in a pipeline: takes any answer and keeps it. `ends`: prefixes of the line that ends it."""
 
     def __init__(self, op, ends):
         self.op, self.ends, self.reply = op, ends, b""
@@ -46,20 +46,20 @@ class Taken:
 
 
 class Request:
-    """Of one client. `reads`: it is not meant to change anything; `key`: the only one that it is about, or None."""
+    """A request of one client. `reads`: it changes nothing; `key`: its only key, or None."""
 
     def __init__(self, op, key, reads, ends=()):
         self.op, self.key, self.reads = op, key, reads
         self.taken = Taken(op, ends)
 
     def writes(self) -> bool:
-        """Whether it is known to have changed something; what was not may be decided before earlier writes of other keys."""
+        """Whether it surely changed something. A request without effect may be decided before earlier writes of other keys."""
         if self.taken.ends is None:
             return self.op.wire.startswith(b"set")
         return not self.reads and not self.op.wire.startswith(b"mg") and not self.taken.reply.startswith(_UNCHANGED)
 
     def comes_before(self, other, ordered_reads: bool) -> bool:
-        """Of one client, where this was sent first."""
+        """Whether this request takes effect before the other one, which the same client sent later."""
         if self.key is None or other.key is None:
             return not (self.reads and other.reads)
         if self.key == other.key:
@@ -135,7 +135,9 @@ class Group:
             state.advance(seconds)
 
     def judge(self, clients: list, looks: list):
-        """`clients`: what each sent in a round; `looks`: what was asked when all of that was answered. What is wrong, or None."""
+        """`clients`: each client's requests of a round; `looks`: requests after all of these were answered. Returns an error, or
+        None.
+        """
         ends = _Search(clients, self.ordered_reads).run(self.states)
         if ends is None:
             raise AssertionError("too many orders")
@@ -168,7 +170,7 @@ def _copy(store) -> Store:
 
 
 class _Search:
-    """All orders, depth first; what was done of each client and what is there then is looked at once."""
+    """Tries all orders, depth first. Visits each combination of the clients' progress and the resulting state once."""
 
     def __init__(self, clients, ordered_reads: bool):
         self.clients = clients
@@ -177,7 +179,7 @@ class _Search:
         self.all = tuple((1 << len(requests)) - 1 for requests in clients)
 
     def run(self, states):
-        """States that all requests may lead to; None: there are too many to try."""
+        """The states that all requests may lead to; None if there are too many to try."""
         ends, seen = {}, set()
         waiting = [(tuple(0 for _ in self.clients), state) for state in states]
         while waiting:

@@ -1,5 +1,5 @@
-"""Makes a failure smaller: what the client that found it had asked, alone, with ever fewer requests as long as some answer is
-wrong. Where it takes other clients, or luck, nothing comes of it.
+"""Makes a failure smaller: sends the requests of the client that found it, alone, and leaves out more and more of them as long
+as an answer is wrong. Fails if the failure needs other clients, or luck.
 """
 
 import time
@@ -9,8 +9,8 @@ from common import Server
 from fuzzer import Session
 from model import Store
 
-_TRIES = 3                    # a smaller one counts as right after so many
-_AT_ONCE = 500                # requests of what came before
+_TRIES = 3                    # a smaller pipeline counts as right after so many
+_AT_ONCE = 500                # earlier requests in one pipeline
 _MOST_LINES = 120
 
 
@@ -63,7 +63,7 @@ def _fewer(things: list, fails, end: float) -> list:
 
 
 def shrink(plan, failure: Failure, seconds: float = 30) -> str:
-    """What is left, as text; empty where it does not fail again."""
+    """The remaining requests, as text; empty if the failure does not occur again."""
     client = failure.client
     if client is None or client.generator is None or failure.number < 0:
         return ""

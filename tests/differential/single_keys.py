@@ -22,7 +22,7 @@ class SingleKeyRequests:
         return b"%s%d:" % (self.space.letter, self.counter) + b"x\r\nEND\r\nMN\r\n"[:size] + b"v" * max(0, size - 12)
 
     def time(self) -> int:
-        """Where the clock goes on, none is near."""
+        """A time to live. With a running clock it is long."""
         short = (LONG, LONG, LONG) if self.store.ticks else (1, 2, 3, 3, 50)
         return self.chance.choice((0, 0, 0, 0, 0, *short, 1000, 2592000, -1, self.store.now + 5000, self.store.now - 100))
 
@@ -51,7 +51,7 @@ class SingleKeyRequests:
         return meta.debug(key)
 
     def unique_of(self, key) -> int:
-        """The one it has, one it had, or one that was never there."""
+        """The item's unique, an earlier one, or one that never existed."""
         item = self.store.items.get(key)
         known = item.version.number if item is not None else None
         had = 2 if self.store.any_uniques else self.store.greatest.get(key, 2)

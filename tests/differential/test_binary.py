@@ -13,7 +13,7 @@ _LEAST_REQUESTS = 1000
 
 
 def run(seconds: float, seed: int) -> int:
-    """For so long, and for _LEAST_REQUESTS at least. Returns how many requests that were."""
+    """Runs for so many seconds, and at least _LEAST_REQUESTS. Returns the number of requests."""
     pair, end = Pair(seed), time.monotonic() + seconds
     try:
         while time.monotonic() < end or pair.requests < _LEAST_REQUESTS:

@@ -1,4 +1,4 @@
-"""What the fuzzer would not see: mistakes made on purpose in the model, in answers on their way, and in orders must be found."""
+"""Tests of the fuzzer itself: it must find deliberate mistakes in the model, in answers on their way, and in orders."""
 
 import random
 import unittest
@@ -78,7 +78,7 @@ class MistakesTest(unittest.TestCase):
         self.assertFalse(self.finds(1), f"{self.failure}: and without a mistake there is nothing to be found")
 
     def test_answers_changed_on_their_way(self):
-        """A line less, a line twice, two lines in the other order, another byte: each is found."""
+        """Finds a missing line, a repeated line, two swapped lines and a changed byte."""
         chance = random.Random(1)
 
         def corrupted(received: bytes) -> bytes:

@@ -1,5 +1,5 @@
-"""Every answer of the daemon is that of a sequential model, in random pipelines of several clients; with too little memory but
-for what is missing; and what memcached knows, it answers alike.
+"""Every answer of the daemon equals a sequential model's, in random pipelines of several clients. With too little memory items
+may be missing. memcached answers common commands alike.
 
 About 10 seconds, with MXKV_TEST_LONG=1 twenty minutes; MXKV_TEST_FUZZ_SECONDS says otherwise. The seed is 1 or MXKV_TEST_SEED.
 """

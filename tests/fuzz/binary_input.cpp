@@ -1,5 +1,6 @@
-// Whole connections of the binary protocol: bytes go through a session to the real store, and what comes back must
-// be what each request is owed: one answer with its opcode and opaque, none where it is quiet and all went well.
+// Whole connections of the binary protocol: bytes go through a session to the real store. The replies must be
+// the ones that the requests are owed: one answer each, with the request's opcode and opaque; none for a
+// quiet request that went well.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,14 +21,14 @@ using protocol::BinaryForm;
 using protocol::opcode;
 using protocol::outcome;
 
-// The second byte of an input: '@' for nothing of it, 'A' for two workers, and so on.
+// The second byte of an input, as bits: '@' for none, 'A' for two workers, and so on.
 constexpr unsigned kTwoWorkers = 1;
-constexpr unsigned kRaw = 2;     ///< the rest is sent as it is; else it describes requests
+constexpr unsigned kRaw = 2;     ///< the rest is sent unchanged; else it describes requests
 constexpr unsigned kNarrow = 4;  ///< small limits, and a client that reads slowly
 constexpr unsigned kShortOfMemory = 8;
 constexpr unsigned kAuthenticates = 32;
 
-// The second byte of what describes a request.
+// The second byte of a request's description.
 constexpr unsigned kLongValue = 1;
 constexpr unsigned kLiesOfBody = 2;
 constexpr unsigned kLiesOfKey = 4;
@@ -42,7 +43,7 @@ void put(std::string& out, std::uint64_t value, unsigned bytes) {
   }
 }
 
-/// Takes numbers and words off the description; zeros and nothing behind its end.
+/// Takes numbers and words off the description; gives zeros and empty words behind its end.
 class Description {
  public:
   explicit Description(std::string_view text) noexcept : text_(text) {}
@@ -62,7 +63,7 @@ class Description {
   std::string_view text_;
 };
 
-/// As many as its command wants, as a rule.
+/// As many bytes of extras as the command usually has.
 std::string extras_of(unsigned code, Description& from) {
   const std::size_t bytes = protocol::usual_extras(static_cast<opcode>(code));
   std::string extras(bytes, '\0');
@@ -114,7 +115,7 @@ std::string requests_of(std::string_view text) {
   return stream;
 }
 
-/// What one request is owed.
+/// The answer that one request is owed.
 struct Owed {
   BinaryForm form;
   bool may_be_silent = false;
@@ -149,7 +150,8 @@ std::vector<Owed> owed_for(std::string_view rest, const config::LimitOptions& li
     const std::uint64_t value = login || protocol::takes_value(request->op) ? request->value_bytes : 0;
     const std::string_view message = rest.substr(0, value);
     if (rest.size() < value) {
-      // There may be no memory for it, which is told when it came; what is too long for a login is told at once.
+      // There may be no memory for it, which the server says when it has come; a login that is too long is
+      // refused at once.
       owed.push_back({.form = form, .may_be_silent = true});
       return owed;
     }
@@ -212,7 +214,7 @@ std::string settle(const std::vector<Owed>& owed, std::string_view replies) {
       ++next;
     }
     if (next == owed.size() || !is_for(owed[next])) {
-      // A client whose input finds no memory is told so, and leaves.
+      // A client whose input finds no memory gets an error, and leaves.
       return at + answer.bytes == replies.size() && answer.status == 0x82
                  ? ""
                  : "nobody is owed an answer" + place;
@@ -222,7 +224,7 @@ std::string settle(const std::vector<Owed>& owed, std::string_view replies) {
       return "another status" + place;
     }
     const bool well = answer.status == 0;
-    // A quiet read keeps to itself that there is nothing, and a quiet write that it went well.
+    // A quiet read does not report a miss, and a quiet write does not report success.
     const bool silent =
         tells_item(one.form.code) ? answer.status == static_cast<unsigned>(binary_status::key_missing) : well;
     if (!one.fails && one.form.quiet() && silent) {
@@ -237,7 +239,7 @@ std::string settle(const std::vector<Owed>& owed, std::string_view replies) {
   return next == owed.size() ? "" : "answers are missing from the " + std::to_string(next) + "th on";
 }
 
-/// Uniques tell in what order keys were written that have nothing to do with each other.
+/// Uniques show in what order unrelated keys were written.
 std::string without_uniques(std::string replies) {
   Answer answer;
   for (std::size_t at = 0; read_answer(std::string_view{replies}.substr(at), answer); at += answer.bytes) {

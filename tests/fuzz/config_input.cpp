@@ -37,7 +37,7 @@ const std::array<runtime::Topology, 2>& machines() {
   return kMachines;
 }
 
-/// What is said of mistakes must help to find them.
+/// Messages about mistakes must help to find them.
 std::string judge_findings(const Findings& findings, bool of_file) {
   for (const Finding& finding : findings) {
     if (finding.what.empty() || finding.origin.source.empty()) {
@@ -78,7 +78,7 @@ std::string judge(const Loaded& loaded, bool of_file) {
   return loaded.findings.empty() ? judge_options(loaded.options) : judge_findings(loaded.findings, of_file);
 }
 
-// As a file of users: some who may come, or why not, and no password is told.
+// As a file of users: some users, or findings that say why not. No message shows a password.
 std::string check_users(const std::string& text) {
   Findings findings;
   const config::UsersFile file = config::parse_users(text, kFile, findings);

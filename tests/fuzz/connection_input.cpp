@@ -1,5 +1,5 @@
-// Whole connections: bytes go through a session to the real store, and what comes back must be one reply for
-// each request.
+// Whole connections: bytes go through a session to the real store, and the replies must be one for each
+// request.
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace mxkv::fuzz {
 namespace {
 
-// The second byte of an input: '@' for nothing of it, 'A' for two workers, and so on.
+// The second byte of an input, as bits: '@' for none, 'A' for two workers, and so on.
 constexpr unsigned kTwoWorkers = 1;
 constexpr unsigned kBoundLeaves = 2;
 constexpr unsigned kNarrow = 4;  ///< small limits, and a client that reads slowly
@@ -49,9 +49,9 @@ ServerPlan plan_of(unsigned char cuts, unsigned kind) {
           .reads_slowly = has(kNarrow)};
 }
 
-/// What may differ from run to run, taken out: uniques, which tell in what order keys that have nothing to do
-/// with each other were written, and what reads leave at an item for others (that it was read, that somebody
-/// has won it), which reads that overlap may see or not.
+/// Takes out the parts of replies that may differ from run to run: uniques, which show in what order
+/// unrelated keys were written, and the marks that reads leave at an item (that it was read, that a client
+/// has won it), which overlapping reads may see or not.
 std::string settled_part(std::string replies) {
   for (const std::string_view told : {"fetch=yes", "fetch=no", " h0", " h1", " W", " Z"}) {
     for (std::size_t at = replies.find(told); at != std::string::npos; at = replies.find(told, at)) {
@@ -102,8 +102,8 @@ std::string check_connection_input(std::string_view input) {
       return wrong;
     }
   }
-  // How much memory is left, what is under way when a client begins to watch, and the uniques in packets depend on
-  // the cuts.
+  // The free memory, the operations under way when a client begins to watch, and the uniques in packets
+  // depend on the cuts.
   const auto has = [&stream](std::string_view word) { return stream.find(word) != std::string::npos; };
   if (!is_deterministic(plan) || has("cache_memlimit") || has("watch") || has("\x80")) {
     return {};

@@ -1,4 +1,5 @@
-// Files that an import is given: read or refused, with a place; and what is read is read again from what is written for it.
+// Files for an import: read or refused, with a place. Items that are read are read again from the file that
+// is written for them.
 #include <vector>
 
 #include "protocol/clients/cli/failure.hpp"

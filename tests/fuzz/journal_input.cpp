@@ -18,7 +18,7 @@ using server::test::header_of;
 using server::test::SegmentBuilder;
 using server::test::SegmentFile;
 
-/// Bytes that end where their memory does, so that a sanitizer sees what is read behind them.
+/// Bytes that end where their memory does, so that a sanitizer sees reads behind them.
 class Exact {
  public:
   explicit Exact(std::string_view bytes)
@@ -32,7 +32,7 @@ class Exact {
   std::size_t length_;
 };
 
-/// What is read as records is the same after it was written and read again.
+/// Records that are read are the same after they were written and read again.
 std::string check_records(std::string_view input) {
   const Exact payload(input);
   RecordReader reader(payload.view());
@@ -92,7 +92,7 @@ std::string check_group(std::string_view input) {
   return check_files({{1, builder.bytes()}});
 }
 
-/// The input as what stands at the begin of a file and of its first group.
+/// The input as the beginning of a file and of its first group.
 std::string check_segment(std::string_view input) {
   std::string bytes(input);
   (void)read_checkpoint_header(Exact(bytes).view());
@@ -102,7 +102,7 @@ std::string check_segment(std::string_view input) {
   return check_files({{1, bytes}, {2, segment + bytes}});
 }
 
-/// The input as changes to two segments: where, and by what.
+/// The input as changes to two segments: places, and new bytes.
 std::string check_changes(std::string_view input) {
   SegmentBuilder first(header_of(1, 1));
   first.add({{{PutRecord{.order = 1, .key = "key", .value = "value"}, GoneRecord{2, "gone"}}}}, 0);

@@ -1,5 +1,5 @@
-// Messages of a shard's log: bytes as they are, and a log that the bytes describe. Reading and writing are inverse; and
-// whatever comes in which order, the verdicts of a shard's state go together.
+// Messages of a shard's log: bytes as they are, and a log that the bytes describe. Reading and writing are
+// inverse. In whatever order messages come, the verdicts of a shard's state are consistent.
 #include <cstdint>
 #include <string>
 
@@ -33,7 +33,7 @@ Message described(std::string_view bytes) {
           .body = "12345678"};
 }
 
-/// What must not be, of a message that was taken.
+/// The violations by a message that was taken.
 std::string judge(const server::ShardState& before, const server::ShardState& after, const Message& message,
                   message_effect effect) {
   switch (effect) {

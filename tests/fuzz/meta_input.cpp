@@ -1,4 +1,4 @@
-// Meta flags: what was read, written in one fixed form, is read as the same.
+// Meta flags: flags that were read, written in one fixed form, are read as the same.
 // Base64: reading and writing are each other's inverse.
 #include <cstring>
 #include <memory>
@@ -15,7 +15,7 @@ using namespace protocol;
 
 namespace {
 
-/// What one line gives: the request in words, or nothing if it is refused.
+/// The result of one line: the request in words, or empty if it is refused.
 struct Reading {
   std::optional<std::string> words;
   std::string again;  ///< key and flags in the fixed form

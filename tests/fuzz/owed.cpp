@@ -32,7 +32,7 @@ class Ledger {
   }
 
  private:
-  /// One request; false: nothing more is answered.
+  /// One request; false: no further request is answered.
   bool take() {
     protocol::LineState line;
     const bool logs_in = credentials_ != nullptr;
@@ -97,7 +97,7 @@ class Ledger {
     }
   }
 
-  /// The lines of a batch, which is owed one reply when the last came.
+  /// The lines of a batch, which is owed one reply when the last line came.
   bool take_batch(std::uint64_t lines) {
     Owed batch;
     batch.how = Owed::form::shaped;
@@ -124,14 +124,14 @@ class Ledger {
         owe_shaped(batch.lines);
       } else if (batch.bad_line == 0) {
         batch.bad_line = number;
-        batch.text = flaw.empty() ? protocol::kNotInBatch : flaw;  // noreply has nothing to say in a batch
+        batch.text = flaw.empty() ? protocol::kNotInBatch : flaw;  // noreply has no effect in a batch
       }
     }
     owed_.push_back(std::move(batch));
     return goes_on;
   }
 
-  /// What is wrong with a line that was parsed; its block is still there.
+  /// The flaw of a line that was parsed; its block is still there.
   std::string_view flaw_of_line(std::uint64_t value_bytes) const {
     if (!protocol::may_stand_in_batch(request_->op)) {
       return protocol::kNotInBatch;
@@ -146,7 +146,7 @@ class Ledger {
     return end.starts_with(protocol::kCrLf) ? std::string_view{} : protocol::kBadDataChunk;
   }
 
-  /// Before the client has said who it is.
+  /// Before the client has logged in.
   bool log_in(const protocol::Parsed& parsed) {
     const bool accepted = parsed.what == outcome::request;
     const bool has_block = accepted && protocol::takes_value(request_->op);
@@ -206,7 +206,7 @@ class Ledger {
     return true;
   }
 
-  /// Leaves out what belongs to a request; false: it does not come to its end.
+  /// Skips the bytes that belong to a request; false: it does not come to its end.
   bool skip(std::uint64_t bytes) {
     if (bytes > rest_.size()) {
       return false;

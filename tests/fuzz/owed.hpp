@@ -1,5 +1,5 @@
-// What a stream of requests is owed: one reply each, in their order. The parser tells the requests apart,
-// which has a fuzzer of its own; what it is given here is the whole stream at once.
+// The replies that a stream of requests is owed: one each, in their order. The parser tells the requests
+// apart. It has a fuzzer of its own; here it gets the whole stream at once.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace mxkv::fuzz {
 struct Owed {
   enum class form : std::uint8_t {
     literal,    ///< this text
-    bad_block,  ///< this text, or that there is no memory: then nobody looks at the block
-    shaped,     ///< what its verb may be answered with, see reply_shapes.hpp
-    stream,     ///< this text, then whatever comes, until the end
+    bad_block,  ///< this text, or an error for lack of memory: then the block is not checked
+    shaped,     ///< a reply that its verb may get, see reply_shapes.hpp
+    stream,     ///< this text, then any bytes until the end
   };
   form how = form::literal;
   std::string text;
@@ -38,17 +38,17 @@ struct Owed {
   bool by_delimiter = false;  ///< mc: by group
   bool locked = false;        ///< at one point in time
   // Of a batch.
-  std::vector<Owed> lines{};   ///< what each good line is owed
+  std::vector<Owed> lines{};   ///< the reply that each good line is owed
   std::uint64_t bad_line = 0;  ///< the first bad one, owed `text`; 0: none
 };
 
-/// What the server's commands for administrators answer in these tests. Empty: the connection is closed.
+/// The server's answers to administrators' commands in these tests. Empty: the connection is closed.
 [[nodiscard]] std::string administer(const protocol::Request& request);
 
 /// The first line of every reply to `version`.
 inline constexpr std::string_view kVersionLine = "VERSION 1.2.3\r\n";
 
-/// What `stream` is owed. `credentials`: null, or what a client must know first.
+/// The replies that `stream` is owed. `credentials`: null, or the login that a client must give first.
 [[nodiscard]] std::vector<Owed> owed_for(std::string_view stream, const config::LimitOptions& limits,
                                          server::Credentials* credentials);
 

@@ -11,7 +11,7 @@ using namespace protocol;
 
 namespace {
 
-/// Low limits, so that short inputs reach what happens at them.
+/// Low limits, so that short inputs reach them.
 constexpr ParserLimits kLimits{.value_bytes = 300, .line_bytes = 512, .get_line_bytes = 1024};
 
 std::string first_difference(const std::vector<std::string>& whole, const std::vector<std::string>& pieces) {

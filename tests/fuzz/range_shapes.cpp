@@ -23,7 +23,7 @@ class KeyOrder {
   std::optional<std::string> last_;
 };
 
-/// One item of mr: its key first, then what was asked for.
+/// One item of mr: its key first, then the wanted flags.
 void meta_item(Reader& in, const Owed& owed, KeyOrder& order) {
   auto words = words_of(in.line());
   const bool value = words.front() == "VA";

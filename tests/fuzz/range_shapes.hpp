@@ -12,15 +12,15 @@
 
 namespace mxkv::fuzz {
 
-/// The flags behind a meta code: those asked for that `shows` has, in their order; k and O with what was
-/// sent. Returns the key, if it is told.
+/// The flags behind a meta code: the wanted ones that `shows` has, in their order; k and O with the sent
+/// values. Returns the key, if the reply has it.
 std::optional<std::string> meta_flags(Reader& in, const Owed& owed, std::vector<std::string_view> words,
                                       std::string_view shows, std::string_view marks);
 
 /// scan scans pscan pscans.
 void classic_range(Reader& in, const Owed& owed);
-/// Where a reply of mr may end: with EN, or silently when it is quiet, behind any of its items, since what
-/// follows may look like one.
+/// The places where a reply of mr may end: with EN, or silently when it is quiet, behind any of its items,
+/// since the next bytes may look like an item.
 void meta_range(Reader in, const Owed& owed, std::vector<std::size_t>& ends);
 /// mc.
 void meta_count(Reader& in, const Owed& owed);

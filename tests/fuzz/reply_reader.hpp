@@ -15,7 +15,7 @@
 
 namespace mxkv::fuzz {
 
-/// Reads replies from some place on. What does not fit makes it bad, for good.
+/// Reads replies from some place on. Bytes that do not fit make it bad, for good.
 class Reader {
  public:
   Reader(std::string_view text, std::size_t at) : text_(text), at_(at) {}
@@ -60,7 +60,7 @@ class Reader {
   bool good_ = true;
 };
 
-/// What single spaces divide.
+/// The words between single spaces.
 inline std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at <= line.size();) {
@@ -80,7 +80,7 @@ inline std::optional<std::uint64_t> number_of(std::string_view word) {
                                                                            : std::nullopt;
 }
 
-/// What a text of base64 stands for.
+/// The bytes that a text of base64 encodes.
 inline std::optional<std::string> decoded(std::string_view text) {
   std::string bytes(text.size() / 4 * 3 + 3, '\0');
   std::size_t count = 0;

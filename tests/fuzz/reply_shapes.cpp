@@ -143,7 +143,7 @@ using Places = std::set<std::size_t>;
 
 Places places_behind(const std::vector<Owed>& owed, std::string_view replies, std::size_t at);
 
-/// What one line of a batch may have been answered that undoes it.
+/// A reply to one line of a batch that undoes the batch.
 bool undoes(const Owed& line, Reader& in) {
   if (in.takes_any({protocol::kNonNumeric, protocol::kOutOfMemory, protocol::kTooLarge})) {
     return true;
@@ -153,8 +153,8 @@ bool undoes(const Owed& line, Reader& in) {
   return failed && in.good();
 }
 
-/// All lines and HD, or EX with the number of a line and what it was answered. There may be no memory for a
-/// value before the line comes that is bad.
+/// All lines and HD, or EX with the number of a line and its reply. There may be no memory for a value before
+/// the bad line comes.
 Places batch_ends(const Owed& owed, std::string_view replies, std::size_t at) {
   Reader in{replies, at};
   if (!in.takes("EX ")) {
@@ -181,7 +181,7 @@ Places batch_ends(const Owed& owed, std::string_view replies, std::size_t at) {
   return known && undoes(owed.lines[*number - 1], in) ? Places{in.at()} : Places{};
 }
 
-/// Where the reply may end that begins at `at`.
+/// The places where the reply that begins at `at` may end.
 std::vector<std::size_t> ends_of(const Owed& owed, std::string_view replies, std::size_t at) {
   std::vector<std::size_t> ends;
   Reader in{replies, at};
@@ -210,7 +210,7 @@ std::vector<std::size_t> ends_of(const Owed& owed, std::string_view replies, std
   return ends;
 }
 
-/// Where replies to all of these may end.
+/// The places where replies to all of these may end.
 Places places_behind(const std::vector<Owed>& owed, std::string_view replies, std::size_t at) {
   Places places{at};
   for (const Owed& one : owed) {

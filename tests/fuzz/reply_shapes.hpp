@@ -1,5 +1,5 @@
-// Which replies a request may get, by their form: words, fields in their order, lengths that fit. What the
-// values should be is for other tests.
+// Which replies a request may get, by their form: words, fields in their order, lengths that fit. Other tests
+// check the values.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace mxkv::fuzz {
 
-/// Whether `replies` are one well-formed reply for each that is owed, and nothing else. Where a quiet request
-/// may have been answered or not, either will do. `may_refuse`: the last reply may be that there is no memory
-/// to read more, in place of all that is still owed. Returns what is wrong.
+/// Whether `replies` are one well-formed reply for each that is owed, and nothing else. A quiet request may
+/// have been answered or not: either will do. `may_refuse`: the last reply may be an error for lack of
+/// memory, in place of all replies that are still owed. Returns the fault.
 [[nodiscard]] std::string settle(const std::vector<Owed>& owed, std::string_view replies, bool may_refuse);
 
 }  // namespace mxkv::fuzz

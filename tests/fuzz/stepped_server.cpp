@@ -24,7 +24,7 @@ using runtime::WorkerId;
 using server::pause;
 
 constexpr std::size_t kMemoryBytes = std::size_t{8} << 20U;
-constexpr std::size_t kRoomBytes = std::size_t{512} << 10U;  ///< above what an empty server takes
+constexpr std::size_t kRoomBytes = std::size_t{512} << 10U;  ///< above the memory that an empty server takes
 constexpr std::size_t kHeadroom = 64;
 
 runtime::RuntimeOptions runtime_options(const ServerPlan& plan) {
@@ -73,7 +73,7 @@ class Client final : public runtime::Poller, public server::ConnectionOwner, pri
   [[nodiscard]] bool left() const noexcept { return !session_.has_value(); }
   [[nodiscard]] const std::string& received() const noexcept { return received_; }
   [[nodiscard]] Worker& worker() noexcept { return worker_; }
-  /// Operations that outlive the session, which there are none of at the end.
+  /// Operations that outlive the session; there are none at the end.
   [[nodiscard]] std::size_t entries() const noexcept { return replies_.directory.entries(); }
 
   bool poll(Worker& /*worker*/) override {
@@ -128,7 +128,7 @@ class Client final : public runtime::Poller, public server::ConnectionOwner, pri
 
  private:
   std::string run(const protocol::Request& request, server::AdminCursor& /*cursor*/) override {
-    if (request.op == protocol::verb::cache_memlimit) {  // here in KiB, above what is used
+    if (request.op == protocol::verb::cache_memlimit) {  // here in KiB, above the used memory
       runtime::MemoryBudget& budget = worker_.runtime().budget();
       const std::size_t room = static_cast<std::size_t>(std::min(request.mebibytes, 4096U)) << 10U;
       budget.set_limit_bytes(std::min(budget.used_bytes() + room, kMemoryBytes));
@@ -162,7 +162,7 @@ class Client final : public runtime::Poller, public server::ConnectionOwner, pri
     }
     if (bytes > 0) {
       bytes = std::min(bytes, std::size_t{16} << 10U);
-      // As large as it is said to be, so that a sanitizer sees a step too far.
+      // Of exactly the announced size, so that a sanitizer sees a step too far.
       const auto buffer = std::make_unique<char[]>(kHeadroom + bytes);
       unsent_.copy(buffer.get() + kHeadroom, bytes);
       unsent_.remove_prefix(bytes);
@@ -204,7 +204,7 @@ class Client final : public runtime::Poller, public server::ConnectionOwner, pri
   std::optional<server::Session> session_;
 };
 
-/// Tells a worker that its client has something to watch.
+/// Tells a worker that its client watches.
 class WatchTask final : public MxTask {
  public:
   static constexpr const char* kName = "something to watch";
@@ -219,7 +219,7 @@ class WatchTask final : public MxTask {
   Client& client_;
 };
 
-/// In place of clients that have gone.
+/// Takes the place of clients that have gone.
 class Nobody final : public runtime::Poller {
  public:
   bool poll(Worker& /*worker*/) override { return false; }
@@ -278,7 +278,7 @@ class SteppedServer {
   }
 
  private:
-  /// A round of each worker. False: nothing moved.
+  /// A round of each worker. False: no worker did anything.
   bool step() {
     bool moves = false;
     for (Client& client : clients_) {
@@ -300,7 +300,7 @@ class SteppedServer {
     clients_.clear();
   }
 
-  /// Nothing may be left over once all clients have gone.
+  /// Checks that nothing is left once all clients have gone.
   std::string judge_end() {
     for (const Client& client : clients_) {
       if (client.entries() != 0) {

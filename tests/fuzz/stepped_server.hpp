@@ -1,5 +1,5 @@
 // A server on one thread, without sockets: sessions over the real store, on workers that are stepped by hand
-// with a clock that stands still. What a client sends comes in pieces, and what it reads leaves in pieces.
+// with a clock that stands still. A client's bytes come in pieces, and its replies leave in pieces.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,16 @@ struct ServerPlan {
   return plan.workers == 1 && !plan.short_of_memory && !plan.evicts;
 }
 
-/// The limits that a plan comes to.
+/// The limits that a plan sets.
 [[nodiscard]] config::LimitOptions limits_of(const ServerPlan& plan);
 
-/// What became of a stream.
+/// The result of a stream.
 struct Served {
   std::vector<std::string> replies;  ///< to each client
-  std::string wrong;                 ///< what must never happen; empty if nothing did
+  std::string wrong;                 ///< a fault that must never happen; empty if none did
 };
 
-/// Knows user:pass, and holds nobody up, however often a stream is wrong.
+/// Knows user:pass, and delays no client, however often a login is wrong.
 class FuzzedUsers final : public server::Credentials {
  public:
   FuzzedUsers() : Credentials({.free = kAny, .free_of_client = kAny, .most = kAny}) {
@@ -52,7 +52,7 @@ class FuzzedUsers final : public server::Credentials {
 };
 
 /// Sends `stream` from every client, until all is answered and the clients have left. `credentials`: null, or
-/// what they must know first.
+/// the login that they must give first.
 [[nodiscard]] Served serve(std::string_view stream, const ServerPlan& plan, server::Credentials* credentials);
 
 }  // namespace mxkv::fuzz

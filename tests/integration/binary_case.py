@@ -1,4 +1,4 @@
-"""What tests of the binary protocol share."""
+"""Shared by the tests of the binary protocol."""
 
 from harness import ServerCase
 from harness.binary import FLUSH, GET, OK, TEXTS, BinaryConnection, request

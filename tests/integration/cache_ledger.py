@@ -1,7 +1,7 @@
-"""What a client knows of a cache that is restarted at any time: values, and absences.
+"""A client's knowledge of a cache that is restarted at any time: values, and absences.
 
-A cache may forget, but not take back: a key that the client saw absent stays absent until the client stores it again,
-and a key that is there has the value that was stored last.
+A cache may forget, but not bring data back: a key that the client saw absent stays absent until the client stores it again,
+and a key that is there has the value stored last.
 """
 
 import random
@@ -20,8 +20,8 @@ class CacheLedger:
         self._size = size
         self._chance = chance
         self._versions = 0
-        self._known: dict = {}  # key: the value stored last, or None: seen absent
-        self._sent: list = []   # keys of changes without an answer: nothing is known of them
+        self._known: dict = {}  # key: the value stored last, or None if seen absent
+        self._sent: list = []   # keys of unanswered changes: their state is unknown
         self.hits = self.misses = self.deletes_of_absent = 0
 
     def _value(self, key: bytes) -> bytes:
@@ -29,8 +29,8 @@ class CacheLedger:
         return padded(b"%s:%d:" % (key, self._versions), self._size)
 
     def saw(self, key: bytes, value) -> None:
-        """A read was answered."""
-        known = self._known.get(key, value)  # of a key that is not known anything may be there
+        """Checks the answer to a read."""
+        known = self._known.get(key, value)  # an unknown key may have any value
         if value is not None:
             assert known is not None, f"{key!r} was seen absent, and came back as {value[:40]!r}"
             assert known == value, f"{key!r} is {value[:40]!r} in place of {known[:40]!r}"
@@ -77,11 +77,11 @@ class CacheLedger:
         return self._chance.sample(self.keys, count)
 
     def absent(self) -> list:
-        """Keys that were seen absent last."""
+        """Keys that the last read found absent."""
         return [key for key, value in self._known.items() if value is None]
 
     def live(self, client, turns: int) -> None:
-        """Stores, reads and deletes for a while, or until the server goes."""
+        """Stores, reads and deletes for a while, or until the server is gone."""
         try:
             for _ in range(turns):
                 what = self._chance.random()

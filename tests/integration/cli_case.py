@@ -45,7 +45,7 @@ class Terminal:
         self.seen = ""
         self.process, self.master = pty.fork()
         if self.process == 0:
-            # libedit never frees the names of functions that it is given.
+            # libedit never frees the function names that it is given.
             os.execve(environment.MXKV_CLI, [environment.MXKV_CLI, "--server", f"127.0.0.1:{case.server.port}"],
                       case.variables(ASAN_OPTIONS="detect_leaks=0", **variables))
         case.addCleanup(self.close)
@@ -55,7 +55,7 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def expect(self, text: str) -> str:
-        """What came up to and with `text`."""
+        """The output up to and including `text`."""
         deadline = time.monotonic() + patience(20)
         while text not in self.seen:
             left = deadline - time.monotonic()
@@ -70,13 +70,13 @@ class Terminal:
         return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", before + found)
 
     def run(self, line: str) -> str:
-        """What a command prints, up to the next prompt."""
+        """The output of a command, up to the next prompt."""
         self.type(line + "\r")
         self.expect("\n")
         return self.expect("> ")
 
     def wait(self) -> int:
-        """Exit code."""
+        """Waits for the end; returns the exit code."""
         while True:
             try:
                 if not os.read(self.master, 65536):

@@ -1,7 +1,7 @@
-"""Random streams for the comparison with memcached 1.6.18, and the list of every wanted difference by name.
+"""Random streams for the comparison with memcached 1.6.18, and the named list of all intended differences.
 
 A command whose line falls under a rule in `wanted_difference` is not compared with memcached: mxkv must then answer it with
-an error, or as the rule says. Such commands use keys of their own, so that the state of the rest stays equal.
+an error, or as the rule says. Such commands use keys of their own, so that all other state stays equal.
 """
 
 import random
@@ -117,7 +117,7 @@ class Generator:
 
     @staticmethod
     def swallows_apart(line: bytes) -> bool:
-        """Nothing to compare behind it: one server would swallow what the other reads as the next commands, or delete."""
+        """True if replies after this line cannot be compared: one server would swallow the next commands as data, or delete."""
         words = [word for word in line.split(b" ") if word]
         if not words or not wanted_difference(line):
             return False
@@ -168,7 +168,7 @@ class Generator:
             (b"incr counter %s" % self.chance.choice(odd), b""), (b"touch counter %s" % self.chance.choice(odd), b""),
             (b"delete " + key, b""), (b"get " + key, b""), (b"touch %s 0" % key, b""),
             (b"gat %s counter" % self.chance.choice(odd), b"")))
-        # Set each time anew: where only one server counts on, the state stays equal.
+        # Each command sets the counter anew, so that the states stay equal even if only one server counts.
         return self.finish(line, data, before=b"set counter 0 0 2 noreply\r\n10\r\n")
 
     def mutated(self):

@@ -1,7 +1,7 @@
-"""The shell commands of the documents: taken out of their code blocks, and which of them cannot run in a test, and why.
+"""The shell commands of the documents, taken out of their code blocks, and those that cannot run in a test, with the reason.
 
 A block is of the shell if it is fenced as ```sh, or if a line of it begins with "$ ": then these lines are commands, and the
-others are what they print. Indented lines that begin with a program of ours or of PROGRAMS are commands, too.
+others are their output. Indented lines that begin with a program of ours or of PROGRAMS are commands, too.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ _NOT_OURS = ("build", "node_modules", ".git")
 PROGRAMS = ("apt", "apt-get", "bash", "cd", "cmake", "cpack", "ctest", "curl", "docker", "git", "go", "helm", "java", "kubectl", "make",
             "mvn", "nc", "ninja", "npm", "nutcracker", "pip", "pip3", "podman", "printf", "python3", "sudo", "systemctl")
 
-# What begins so is not run here. Each entry is in some document.
+# Tests do not run commands that begin so. Each entry is in some document.
 LEFT_OUT = {
     "./server/quickstart": "installs packages and builds; tests/checks/test_quickstart.py reads it",
     "./tests/run": "is the tests",
@@ -46,7 +46,7 @@ LEFT_OUT = {
 @dataclasses.dataclass
 class Command:
     document: str
-    number: int           # of its line
+    number: int           # line number in the document
     text: str             # with its continuation lines, without "$ "
     output: list
 
@@ -54,7 +54,7 @@ class Command:
         return f"{self.document}:{self.number}: {self.text.splitlines()[0]}"
 
     def left_out(self) -> str:
-        """The entry that it begins with; empty: it is to run."""
+        """The entry of LEFT_OUT with which the command begins; empty: tests run it."""
         return next((start for start in LEFT_OUT if self.text.startswith(start)), "")
 
 
@@ -64,7 +64,7 @@ def documents() -> list:
 
 
 def is_command(line: str) -> bool:
-    """Whether a line of no shell's block begins as a command does."""
+    """Whether a line outside of shell blocks looks like a command."""
     words = line.split()
     if not words or words[0].endswith(":"):
         return False
@@ -97,7 +97,7 @@ def _of_shell(document: str, lines: list, first: int) -> list:
 
 
 def blocks(path: Path) -> list:
-    """Lists of commands, one a block; AssertionError: a block that is not marked as the shell's holds a command."""
+    """Lists of commands, one a block. Raises AssertionError if a block that is not marked as the shell's holds a command."""
     document = str(path.relative_to(ROOT))
     found, fenced, language, first = [], None, "", 0
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -36,7 +36,7 @@ class DurableCase(DaemonCase):
 
     @staticmethod
     def groups(segment) -> list:
-        """Where groups begin. What fills a page behind one may change without harm."""
+        """The offsets of groups. The padding behind a group, up to the end of its page, may change without harm."""
         data = segment.read_bytes()
         return [at for at in range(_PAGE, len(data), _PAGE) if data[at:at + 4] == b"MXB1"]
 
@@ -45,8 +45,8 @@ class DurableCase(DaemonCase):
                               timeout=patience(120), check=False, stdin=subprocess.DEVNULL)
 
     def check_without_newest(self, how: int) -> bool:
-        """While no daemon runs the newest segment is lost, or has lost all bytes, or is zeros: that is damage. Only a
-        segment that a crash left without groups may be missing. Returns whether it was damage."""
+        """Removes, truncates or zeroes the newest segment while no daemon runs: that must count as damage, unless a
+        crash left the segment without groups. Returns whether it counted as damage."""
         newest = self.segments()[-1]
         kept = self.directory / "kept.mxj"
         newest.rename(kept)
@@ -55,7 +55,7 @@ class DurableCase(DaemonCase):
         done = self.verify()
         kept.rename(newest)
         if done.returncode == 0:
-            # By hashes: what a recycled file held before looks like groups.
+            # `verify` finds groups by their hashes: a recycled file's old contents also look like groups.
             self.assertIn(f"journal/{newest.name}: no epochs, 0 groups", self.verify().stdout)
             return False
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -63,7 +63,7 @@ class DurableCase(DaemonCase):
         return True
 
     def crash(self) -> float:
-        """Kills it; returns when that was."""
+        """Kills the daemon; returns the time."""
         self.process.kill()
         self.process.wait()
         self.assert_no_report()

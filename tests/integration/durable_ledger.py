@@ -1,8 +1,8 @@
-"""What clients know of a server that may be killed at any time: what was answered, and what was sent since.
+"""The knowledge of clients about a server that may be killed at any time: acknowledged commands, and commands sent since.
 
-Each connection changes keys of its own, by one command after the other, so that after a crash the keys must be as they
-were after some number of its commands: at least as many as were answered. Beside that all connections move money
-between accounts, whose sum stays; one reads counters of the others, which may not go back; and uniques never come twice.
+Each connection changes keys of its own, by one command after the other. So after a crash the keys must be as they
+were after some number of its commands: at least after all that were acknowledged. Besides, all connections move money
+between accounts, whose sum stays the same; a watcher reads the others' counters, which may not go back; uniques never repeat.
 """
 
 import random
@@ -27,7 +27,7 @@ class Entry:
     value: bytes
     flags: int = 0
     expires: float = 0       # unix time; 0: never
-    unique: int | None = None  # None: its answer never came
+    unique: int | None = None  # None: the answer with the unique never came
 
     def differs(self, found) -> str:
         if found is None:
@@ -42,16 +42,16 @@ class Entry:
 
 
 class Refused(Exception):
-    """The journal cannot be written. What was sent behind that may be refused as well, or not any more."""
+    """The journal cannot be written. The server may refuse later commands as well, or may accept them again."""
 
 
 @dataclass
 class Step:
-    """One command: what it changes, and how its answer is checked."""
+    """One command: its changes, and how to check its answer."""
     request: bytes
     expected: bytes
-    changes: dict = field(default_factory=dict)  # key: Entry, or None for none
-    stores: bytes = b""  # the key whose unique the answer tells
+    changes: dict = field(default_factory=dict)  # key: the new Entry, or None if deleted
+    stores: bytes = b""  # the key whose unique the answer contains
     lines: int = 1
 
 
@@ -60,24 +60,24 @@ def account(number: int) -> bytes:
 
 
 class Ledger:
-    """Of one connection. One thread at a time."""
+    """The ledger of one connection. One thread at a time."""
 
     def __init__(self, number: int, seed: int, large: bool = True, behind_s: float = 0):
-        """`behind_s`: the disk may be so far behind the answers."""
+        """`behind_s`: how far the disk may lag behind the answers."""
         self.number = number
         self._behind_s = behind_s
         self.prefix = b"c%d-" % number
         self._chance = random.Random(f"{seed}/{number}")
         self._large = large
-        self._entries: dict = {}       # after all steps
-        self._answered: dict = {}      # after those that were answered, longer ago than the disk may be behind
-        self._recent: list = []        # (when, step) of those that were answered since
-        self._unsure: set = set()      # keys that may be anything
-        self._open: list = []          # steps that were sent and not answered
-        self._greatest: dict = {}      # unique of each key that was ever told
+        self._entries: dict = {}       # state after all steps
+        self._answered: dict = {}      # state after the answered steps that must be on disk
+        self._recent: list = []        # (when, step) of answered steps that may not be on disk yet
+        self._unsure: set = set()      # keys whose state is unknown
+        self._open: list = []          # steps sent and not answered
+        self._greatest: dict = {}      # key: the greatest unique that the server ever returned for it
         self.answers = 0
 
-    # What is sent.
+    # Requests.
 
     def _key(self) -> bytes:
         return self.prefix + b"k%02d" % self._chance.randrange(_SINGLES)
@@ -124,7 +124,7 @@ class Ledger:
         ttl, expires = self._ttl()
         if old is None or not ttl:
             return self._set()
-        # mg with T would do, but it is no write: it has no place in the order of the connection's writes.
+        # mg with T would also touch, but it is no write: it has no place in the order of the connection's writes.
         return Step(b"touch %s %s\r\n" % (key, ttl[2:]), b"TOUCHED", {key: Entry(old.value, old.flags, expires, old.unique)})
 
     def _group(self) -> bytes:
@@ -134,14 +134,14 @@ class Ledger:
         return [group + b"%d" % i for i in range(_GROUP_KEYS)]
 
     def _batch(self) -> Step:
-        """All keys of a group, or all but one, which is deleted: so that half of it would show."""
+        """Writes all keys of a group, or all but one, which it deletes: so half a batch would show."""
         changes, lines = {}, []
         members = self._members(self._group())
         gone = self._chance.choice(members + [None] * _GROUP_KEYS)
         for key in members:
             if key == gone:
                 changes[key] = None
-                lines.append(b"ms %s 1 q\r\nx\r\nmd %s q\r\n" % (key, key))  # there is one to delete
+                lines.append(b"ms %s 1 q\r\nx\r\nmd %s q\r\n" % (key, key))  # so that there is an item to delete
             else:
                 value = self._value()
                 changes[key] = Entry(value)
@@ -174,7 +174,7 @@ class Ledger:
         makers, weights = zip(*kinds)
         return self._chance.choices(makers, weights)[0]()
 
-    # What is answered.
+    # Answers.
 
     def _read_answer(self, client, step: Step) -> None:
         line = client.line()
@@ -192,7 +192,7 @@ class Ledger:
             step.changes[step.stores].unique = unique
 
     def run(self, client, stop: threading.Event) -> None:
-        """Until it is told to stop, or the server goes: that is no failure."""
+        """Runs until `stop` is set or the server is gone, which is no failure."""
         try:
             while not stop.is_set():
                 for _ in range(self._chance.choice((1, 1, 2, 8, 30))):
@@ -211,7 +211,7 @@ class Ledger:
             pass
 
     def _read_on(self, client) -> None:
-        """Of the keys of commands behind one that was refused nothing is claimed."""
+        """After a refused command the state of the later commands' keys is unknown."""
         for step in self._open:
             self._unsure.update(step.changes)
         self._open = []
@@ -229,10 +229,10 @@ class Ledger:
             done += 1
         del self._recent[:done]
 
-    # What must be there after a crash.
+    # The state that must be there after a crash.
 
     def reconcile(self, found: dict, crashed: float) -> int:
-        """Compares, and goes on from what is there. Returns how many commands without a sure answer took effect."""
+        """Compares, and goes on from the state found. Returns how many unanswered commands took effect."""
         self._settle(crashed - self._behind_s)
         self._open = [step for _, step in self._recent] + self._open
         self._recent = []
@@ -277,7 +277,7 @@ class Ledger:
 
 
 class Watcher:
-    """Reads the counters of others: what it saw may not be lost."""
+    """Reads the other clients' counters: a value that it saw may not be lost."""
 
     def __init__(self, ledgers: list):
         self._keys = [ledger.prefix + b"n" for ledger in ledgers]
@@ -300,7 +300,7 @@ class Watcher:
 
 
 class Clients:
-    """All of them, against one server after the other on the same directory."""
+    """All clients, against one server after the other on the same directory."""
 
     def __init__(self, count: int = 8, seed: int = 1, large: bool = True, behind_s: float = 0):
         self.ledgers = [Ledger(number, seed, large, behind_s) for number in range(count)]
@@ -323,10 +323,10 @@ class Clients:
             try:
                 client = Connection(port)
             except OSError:
-                return  # it is gone by now
+                return  # the server is gone by now
             try:
                 run(client, self._stop)
-            except BaseException as failure:  # whatever it is, the test's thread raises it
+            except BaseException as failure:  # any failure: the test's thread raises it
                 self._failures.append(failure)
             finally:
                 client.close()
@@ -336,7 +336,7 @@ class Clients:
             thread.start()
 
     def join(self) -> None:
-        """The server is gone, or they are to end by themselves."""
+        """Stops the clients and waits for them; the server may be gone already."""
         self._stop.set()
         for thread in self._threads:
             thread.join()
@@ -349,8 +349,7 @@ class Clients:
         return sum(ledger.answers for ledger in self.ledgers)
 
     def reconcile(self, port: int, crashed: float | None = None) -> int:
-        """Compares a server that came back with what was answered until it went. Returns how many commands without a sure
-        answer took effect."""
+        """Compares a restarted server with the answers before its end. Returns how many unanswered commands took effect."""
         crashed = time.monotonic() if crashed is None else crashed
         client = Connection(port)
         try:

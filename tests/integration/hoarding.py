@@ -1,5 +1,5 @@
-"""Clients that make a server keep what it would rather send: they ask for much and read nothing, or begin what they never
-end. `Hoarders` are many of those; `Regular` is a client as it should be, which goes on beside them."""
+"""Clients that make a server hold memory: they request much and read nothing, or send requests that never end. `Hoarders` are
+many such clients; `Regular` is a well-behaved client that runs beside them."""
 
 import resource
 import select
@@ -17,7 +17,7 @@ def raise_descriptor_limit(wanted: int) -> None:
 
 
 def requests_of(kind: str, number: int) -> bytes:
-    """What one hoarder sends."""
+    """The bytes that one hoarder sends."""
     if kind == "gets":
         return b"get large\r\n" * 1024
     if kind == "middle":
@@ -48,7 +48,7 @@ class Hoarders:
         self._left = {}
         for number in range(count):
             one = socket.socket()
-            # What the client's kernel takes for it is no memory of the server's; it is kept small, as a wide area's is.
+            # The client's kernel also buffers replies, outside the server's memory. Keep that buffer small, as over a wide area.
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             one.connect(("127.0.0.1", port))
             one.setblocking(False)
@@ -85,7 +85,7 @@ class Hoarders:
 
 
 class Regular(threading.Thread):
-    """Reads and writes small items, one after the other, and notes what is not as it should be."""
+    """Reads and writes small items, one after the other, and records every wrong reply."""
 
     def __init__(self, port: int, keys: int, client: Connection = None):
         super().__init__(daemon=True)
@@ -108,7 +108,7 @@ class Regular(threading.Thread):
                     self.errors.append(stored)
                 self.requests += 2
                 time.sleep(0.002)
-        except Exception as error:  # whatever it is belongs into the test's report
+        except Exception as error:  # any error belongs into the test's report
             self.errors.append(error)
 
     def stop(self) -> None:
@@ -118,7 +118,7 @@ class Regular(threading.Thread):
 
 
 def resident_bytes(pid: int) -> int:
-    """Its own memory, without the pages of the program's and its libraries' files."""
+    """The anonymous resident memory of a process, without mapped files of programs and libraries."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         for line in status:
             if line.startswith("RssAnon:"):
@@ -127,7 +127,7 @@ def resident_bytes(pid: int) -> int:
 
 
 class Watch(threading.Thread):
-    """The most memory that a process was seen to have."""
+    """Records the highest resident memory of a process."""
 
     def __init__(self, pid: int):
         super().__init__(daemon=True)

@@ -1,5 +1,5 @@
-// Counts a process's calls of malloc and its kin, for a test outside of it: loaded by LD_PRELOAD, the count
-// is the first word of the file that MALLOC_COUNT_FILE names. operator new ends in malloc, so it is counted.
+// Counts a process's calls of malloc and the like, for a test in another process: loaded by LD_PRELOAD. The count
+// is the first word of the file that MALLOC_COUNT_FILE names. operator new calls malloc, so it counts, too.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ void count() noexcept {
 
 }  // namespace
 
-// glibc's own entry points, so that nothing has to be looked up before the first allocation.
+// glibc's own entry points, so that no symbol has to be looked up before the first allocation.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);                           // NOLINT(bugprone-reserved-identifier)
 void* __libc_calloc(std::size_t count, std::size_t bytes);        // NOLINT(bugprone-reserved-identifier)

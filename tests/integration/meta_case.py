@@ -1,14 +1,14 @@
-"""What the tests of meta commands share: two clients, and replies without what a clock may change."""
+"""Shared by the tests of meta commands: two clients, and replies without the parts that a clock changes."""
 
 import re
 
 from harness import IS_MEMCACHED, Options, ServerCase
 
-STEERED = ("server.debug_time", "true")  # the clock of items stands still, so that a busy machine changes no time to live
+STEERED = ("server.debug_time", "true")  # the items' clock stands still, so that a busy machine changes no time to live
 
 
 def _rounded(reply: bytes) -> bytes:
-    """Times to live to the next ten seconds: a clock may have ticked."""
+    """Rounds times to live to ten seconds, because a clock may have ticked."""
     return re.sub(rb"\bt(\d+)", lambda match: b"t%d" % ((int(match[1]) + 9) // 10 * 10), reply)
 
 
@@ -34,6 +34,6 @@ class MetaCase(ServerCase):
         return int(self.one.ask(b"mg %s c" % key).split(b" ")[1][1:])
 
     def check(self, *rows) -> None:
-        """Rows of (command, reply line): over one connection, in order."""
+        """Rows of (command, reply line), over one connection, in order."""
         for command, reply in rows:
             self.assertEqual(_rounded(self.one.ask(command)), reply, command)

@@ -1,4 +1,4 @@
-"""What the tests of ranges in the meta form share: reading their replies, and walking through pages by their cursors."""
+"""Shared by the tests of ranges in the meta form: reading their replies, and walking through pages by their cursors."""
 
 import base64
 from dataclasses import dataclass, field
@@ -61,7 +61,7 @@ def ask_page(client, command: bytes) -> Page:
 
 
 def pages(client, command: bytes):
-    """All pages; the same line goes on with the cursor behind it. Each has an item or is the last."""
+    """All pages; repeats the line with the cursor appended. Each page has an item or is the last."""
     cursor = None
     while True:
         page = ask_page(client, command + (b" G" + cursor if cursor else b""))
@@ -80,7 +80,7 @@ def all_items(client, command: bytes) -> list:
 
 
 def ask_flags(client, command: bytes) -> dict:
-    """A reply of one line HD, as flags by letter."""
+    """The flags of a one-line reply HD, by letter."""
     line = client.ask(command)
     word, *tokens = line.split(b" ")
     assert word == b"HD", line
@@ -88,7 +88,7 @@ def ask_flags(client, command: bytes) -> dict:
 
 
 def delete_all(client, command: bytes) -> list:
-    """Removes page by page; how many each page removed."""
+    """Deletes page by page; returns how many items each page deleted."""
     removed, cursor = [], None
     while True:
         flags = ask_flags(client, command + (b" G" + cursor if cursor else b""))

@@ -1,6 +1,6 @@
-"""Random meta commands for the comparison with memcached 1.6.18, what of them is compared, and how replies are.
+"""Random meta commands for the comparison with memcached 1.6.18, and the comparable parts of commands and replies.
 
-Keys that both servers may judge differently are never those of the rest: what falls under a wanted difference uses a
+Keys that the two servers may treat differently are never shared: a command that falls under a wanted difference uses a
 key of its own.
 """
 
@@ -69,7 +69,7 @@ def meta_difference(words: list):
     flags = words[flags_at:]
     if any(word[0] > 126 for word in flags):
         return "no letters"
-    letters = {chr(word[0]) for word in flags}  # what stands behind the letter of such a flag means nothing
+    letters = {chr(word[0]) for word in flags}  # text behind the letter of such a flag has no meaning
     found = "twenty words" if len(words) == 20 else None
     for word in flags:
         flag, rest = chr(word[0]), word[1:]
@@ -101,9 +101,9 @@ _DEBUG = re.compile(rb"^(ME \S+ )exp=(-?\d+) la=\d+ cas=\d+ (fetch=\w+) cls=\d+ 
 
 
 def _seconds(text: bytes) -> bytes:
-    """Clocks of two servers tick apart. A time that is past is a number below zero in 1.6.18, cut to 32 bits; me turns it around."""
+    """Rounds, because the servers' clocks tick apart. 1.6.18 shows a past time as a negative number of 32 bits; me negates it."""
     seconds = abs(int(text))
-    step = 50 if seconds < 10 ** 8 else 10 ** 8  # what is left until a point in time passes through any small step
+    step = 50 if seconds < 10 ** 8 else 10 ** 8  # the time left until a point in time passes through any small step
     return text if seconds == 1 else b"%d" % (0 if seconds > 1 << 31 else (seconds + step // 2) // step * step)
 
 
@@ -119,8 +119,8 @@ def comparable(replies: bytes) -> bytes:
 
 
 def in_later_words(line: bytes, theirs: bytes, ours: bytes) -> bytes:
-    """A reply of 1.6.18 with its first error as later versions say it: of md they tell what was wrong, and for too many
-    words the text and the order changed."""
+    """A reply of 1.6.18 with its first error in the words of later versions: these say what was wrong with md, and changed the
+    text and the order for too many words."""
     error, _, rest = theirs.partition(b"\r\n")
     later, _, _ = ours.partition(b"\r\n")
     changed = error == b"CLIENT_ERROR options flags too long" or (
@@ -134,7 +134,7 @@ _FLAG_ERRORS = {b"CLIENT_ERROR " + text for text in (
 
 
 class MetaCommands:
-    """Meta commands as pairs (line, data), by a Random of the caller's."""
+    """Meta commands as pairs (line, data), by the caller's Random."""
 
     def __init__(self, chance: random.Random):
         self.chance = chance
@@ -148,8 +148,8 @@ class MetaCommands:
         return flag + self.chance.choice((b"0", b"1000", b"2592000", b"2000000000", b"-1", b"2592001"))
 
     def _key(self, reads: bool = True) -> tuple:
-        """A key and the flags that go with it. What 1.6.18 stored by base64 is no longer known to be binary after an append:
-        such keys are none that classic commands know."""
+        """A key and the flags that it needs. After an append 1.6.18 forgets that it stored a base64 key as binary, so classic
+        commands never use such keys."""
         pick = self.chance.random()
         if pick < 0.7:
             return b"a%d" % self.chance.randrange(6), []
@@ -196,7 +196,7 @@ class MetaCommands:
 
     def _arithmetic(self, _value) -> tuple:
         delta = b"D%d" % self.chance.choice((0, 1, 7, 100, 10**12))
-        # No T: 1.6.18 gives it to the old item where the number gets longer.
+        # No T: if the number gets longer, 1.6.18 applies T to the old item.
         flags = self._some(b"c", b"k", b"q", b"t", b"v", b"v", delta, b"M" + self.chance.choice((b"I", b"+", b"D", b"-")),
                            self._time(b"N"), b"J%d" % self.chance.choice((0, 13, 10**15)), self._opaque())
         key = b"mark0" if self.chance.random() < 0.05 else self._counter()
@@ -215,8 +215,8 @@ class MetaCommands:
         return self.chance.choice((b"mn", b"mn x", b"mn ")), b""
 
     def broken(self, key: bytes) -> tuple:
-        """One to three odd flags, or an odd key or length. `key`: nobody else's, since one server may store where the other
-        refuses."""
+        """One to three odd flags, or an odd key or length. `key` must be unused elsewhere, since one server may store
+        it while the other refuses."""
         odd = (b"O" + b"o" * 31, b"O" + b"o" * 32, b"O" + b"o" * 60, b"T", b"Tx", b"T1x", b"T99999999999", b"N", b"Nx", b"R", b"R-", b"C",
                b"Cx", b"C0", b"C18446744073709551615", b"C18446744073709551616", b"D", b"D-1", b"Dx", b"J", b"Jx", b"F", b"Fx", b"F-1",
                b"F4294967296", b"M", b"Me", b"Mset", b"MQ", b"Ma", b"z", b"!", b"0", b"\x80", b"\xff", b"E5", b"x", b"noreply", b"v", b"q",

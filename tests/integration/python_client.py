@@ -1,6 +1,6 @@
 """The Python client for its tests: the package from its sources.
 
-MXKV_PYTHON_CLIENT  "installed": the package is taken from where this interpreter has it
+MXKV_PYTHON_CLIENT  "installed": the package that this interpreter has installed
 """
 
 import os

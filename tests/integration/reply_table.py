@@ -1,8 +1,8 @@
-"""Every verb, reply and error line of the classic protocol: what is sent and the exact bytes that come back.
+"""Every verb, reply and error line of the classic protocol: the bytes sent, and the exact bytes that come back.
 
 Each row starts from the same state: key `a` holds "10" with flags 3, key `n` is absent. A trailing `version` shows
-that the stream stayed in step. Where memcached 1.6.18 answers otherwise on purpose, the row has both, and the
-reason is named in DIFFERENCES.
+that the stream stayed in step. If memcached 1.6.18 answers differently, and we want that, the row has both replies, and
+DIFFERENCES names the reason.
 """
 
 import dataclasses
@@ -34,9 +34,9 @@ class Row:
     name: str
     stream: bytes
     reply: bytes
-    memcached: bytes = None       # its reply where different
-    why: str = None               # a key of DIFFERENCES, then
-    closes: bool = False          # the connection ends here
+    memcached: bytes = None       # memcached's reply, if different
+    why: str = None               # if different: a key of DIFFERENCES
+    closes: bool = False          # the server closes the connection here
 
 
 def _row(name, stream, reply, memcached=None, why=None, closes=False):

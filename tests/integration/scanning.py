@@ -1,14 +1,14 @@
-"""What the tests of ranges share: loading many keys at once, and walking through pages by their cursors."""
+"""Shared by the tests of ranges: loading many keys at once, and walking through pages by their cursors."""
 
 from harness import Options, ServerCase
 from harness.connection import block
 
-# On a busy machine time would end pages early, as it may; these tests are exact about where pages end.
+# On a busy machine the time limit could end pages early. These tests check exactly where pages end, so the limit is long.
 UNHURRIED = ("limits.scan_time", "10s")
 
 
 def page_through(client, first: bytes, following) -> list:
-    """All keys of a paged scan; `following(cursor)` makes the command of the next page. Pages must make progress."""
+    """All keys of a paged scan; `following(cursor)` makes the next page's command. Fails if a page makes no progress."""
     keys, seen, command = [], set(), first
     while True:
         records = client.records(command)

@@ -1,4 +1,4 @@
-"""The clients of the soak: each fills keys and makes them go, or reads slowly, until it is told to stop.
+"""The clients of the soak: each fills keys and empties leaves again, or reads slowly, until it is stopped.
 
 A lost answer ends the soak: a client waits LOST_S for it. A late answer ends it, too: the server works on other tasks for
 ANSWER_S of CPU time per worker before it answers. CPU time does not depend on how busy the machine is. Elapsed time does, so
@@ -19,9 +19,9 @@ from harness import Connection, environment, patience
 ANSWER_S = 5.0
 LOST_S = 120.0
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-SWEEP_S = 41  # of the clock of items: no sweep begins sooner after the last one
+SWEEP_S = 41  # of the items' clock: the least time between two sweeps
 _LONGEST_TTL_S = 3 * SWEEP_S
-_BEYOND_BYTES = 80  # of an item: its key, its header, and its share of the node, about
+_BEYOND_BYTES = 80  # memory of an item beyond its value: its key, its header, and its share of the node, about
 _EVICTED_FILLS = 8
 _BATCH = 500
 _BATCH_TRIES = 1000
@@ -50,7 +50,7 @@ class Tally:
             self.ways[way] = self.ways.get(way, 0) + 1
 
     def waited(self, begun: float) -> None:
-        """Judges an answer that came now and was asked for at `begun`."""
+        """Checks an answer that came now to a request sent at `begun`."""
         seconds = time.monotonic() - begun
         if seconds > self.longest_s:
             with self._lock:
@@ -64,7 +64,7 @@ class Tally:
         assert not environment.SOAK_S or seconds < patience(ANSWER_S), told
 
     def _cpu_s_since(self, begun: float) -> float:
-        """The server's CPU time from `begun` on; from the first look on, if there was none before."""
+        """The server's CPU time from `begun` on; if that was before the first look, from the first look on."""
         looks = self._looks
         first = looks[max(0, bisect.bisect_right(looks, (begun, 1 << 62)) - 1)]
         return (self._server.cpu_ticks() - first[1]) / _TICKS_PER_S
@@ -80,7 +80,7 @@ class Tally:
 
 
 class Filler:
-    """Fills a range of keys, ascending or at random, and makes them go in one of many ways; again and again."""
+    """Fills a range of keys, ascending or at random, and empties it in one of many ways; again and again."""
 
     def __init__(self, number: int, fill_bytes: int, tally: Tally, stop: threading.Event):
         self.number, self.fill_bytes, self.tally, self.stop = number, fill_bytes, tally, stop
@@ -104,7 +104,7 @@ class Filler:
             turn += 1
 
     def pipeline(self, requests: list) -> None:
-        """Requests that answer nothing, in parts; the end of each part is waited for."""
+        """Sends requests without replies, in parts, and waits for the end of each part."""
         for at in range(0, len(requests), _BATCH):
             if self.stop.is_set():
                 return
@@ -115,7 +115,7 @@ class Filler:
             self.tally.waited(begun)
 
     def ask(self, line: bytes) -> bytes:
-        """A line that is answered by how many items it was done to."""
+        """Sends a line; the reply is the number of items that it changed."""
         begun = time.monotonic()
         reply = self.client.ask(line)
         self.tally.waited(begun)
@@ -127,7 +127,7 @@ class Filler:
         self.tally.filled(len(keys) * (len(value) + _BEYOND_BYTES))
 
     def evicted(self, _prefix: bytes, keys: list, value: bytes) -> None:
-        """More than the memory's limit, and nothing is deleted."""
+        """Stores more than the memory limit, and deletes nothing."""
         for number in range(_EVICTED_FILLS):
             self.fill([b"%s-%d" % (key, number) for key in keys], value)
 
@@ -135,12 +135,12 @@ class Filler:
         self.fill(keys, value, lambda: 2)
 
     def touched(self, prefix: bytes, keys: list, value: bytes) -> None:
-        """They get times to live later, of which some are short."""
+        """Gives the items times to live later, some of them short."""
         self.fill(keys, value, lambda: self.chance.randrange(1, _LONGEST_TTL_S))
         self.ask(b"mt %s p T2" % prefix)
 
     def deleted(self, _prefix: bytes, keys: list, value: bytes) -> None:
-        """In their order, whatever the order was that they came in."""
+        """Deletes in key order, whatever the order of insertion was."""
         self.fill(keys, value)
         self.pipeline([b"delete %s noreply\r\n" % key for key in sorted(keys)])
 
@@ -180,7 +180,7 @@ class Filler:
         begun = time.monotonic()
         self.client.send(b"mb %d\r\n" % len(batch) + b"".join(b"md %s\r\n" % key for key in batch))
         first = self.client.line()
-        # A batch that fails has one answer.
+        # A failed batch has one reply.
         answers = {first} | ({self.client.line() for _ in batch} if not first.startswith(b"EX ") else set())
         self.tally.waited(begun)
         if _NO_MEMORY.fullmatch(first):
@@ -191,7 +191,7 @@ class Filler:
 
 
 class Probe:
-    """Single keys, one pipeline at a time, in the ranges of all fillers: the form of each answer is checked."""
+    """Single keys, one pipeline at a time, in the ranges of all fillers; checks the form of each answer."""
 
     def __init__(self, number: int, fillers: int, tally: Tally, stop: threading.Event):
         self.fillers, self.tally, self.stop = fillers, tally, stop
@@ -207,7 +207,7 @@ class Probe:
             answers.append(client.line())
             left = client.records()
             self.tally.waited(begun)
-            # Between two of these others may remove or evict it.
+            # Between the two commands other clients may remove or evict the item.
             assert answers[0] == b"STORED" and answers[1] in (b"TOUCHED", b"NOT_FOUND"), answers
             assert found in ([], [(key, b"1", [0])]), found
             assert answers[2] in (b"DELETED", b"NOT_FOUND") and left == [], (answers, left)
@@ -215,7 +215,7 @@ class Probe:
 
 
 def read_slowly(client: Connection, stop: threading.Event) -> None:
-    """One page at a time, of which it takes a little now and then."""
+    """Requests one page at a time, and reads a little of it now and then."""
     start = b"-"
     while not stop.is_set():
         client.send(b"mr %s v A300\r\n" % start)
@@ -231,7 +231,7 @@ def read_slowly(client: Connection, stop: threading.Event) -> None:
 
 
 def read_nothing(port: int, stop: threading.Event) -> None:
-    """Asks once for some hundred kilobytes, and leaves them there; then it is gone, and the next one comes."""
+    """Requests some hundred kilobytes once and does not read them; then it leaves, and the next client comes."""
     while not stop.is_set():
         client = Connection(port, timeout=LOST_S, receive_buffer=4096)
         try:

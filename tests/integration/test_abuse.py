@@ -1,4 +1,4 @@
-"""Clients that misbehave: garbage, endless lines, dying in the middle, crowds. Others must not notice."""
+"""Clients that misbehave: garbage, endless lines, deaths in the middle, crowds. Other clients must not notice."""
 
 import random
 import socket
@@ -192,7 +192,7 @@ class ConnectionLimitTest(ServerCase):
 
 @mxkv_only("the time-out of memcached counts otherwise")
 class IdleTimeoutTest(ServerCase):
-    # The busy client asks every 10 ms. It counts as idle only if it gets no processor for 2 s.
+    # The busy client asks every 10 ms. The server takes it for idle only if it gets no processor for 2 s.
     options = Options(settings=(("limits.idle_timeout", "2s"),))
 
     def test_a_silent_connection_is_closed_and_a_busy_one_is_not(self):

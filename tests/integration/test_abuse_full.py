@@ -1,5 +1,5 @@
-"""Memory at its limit, and every command all the same: each is answered in its form, the stream stays in step, others
-are served, and neither the daemon's accounts nor its resident memory go beyond the limit."""
+"""Every command while memory is at its limit: each reply has its form, the stream stays in step, the server serves other
+clients, and neither its accounts nor its resident memory exceed the limit."""
 
 import random
 import threading
@@ -13,7 +13,7 @@ _FULL = b"SERVER_ERROR out of memory storing object"
 
 
 def any_of(*allowed: bytes):
-    """A reply of one line that begins with one of these."""
+    """Reads a reply of one line, which must begin with one of these."""
     def read(client) -> None:
         line = client.line()
         assert line.startswith(allowed + (_FULL,)), f"{line!r}, not {allowed}"
@@ -28,7 +28,7 @@ def number_or(*allowed: bytes):
 
 
 def values(client) -> None:
-    """A retrieval: values, then END; or, of one key, that there was no room."""
+    """Reads a retrieval: values, then END; or, for one key, the error that there is no room."""
     while (line := client.line()) != b"END":
         if line == _FULL:
             return
@@ -66,7 +66,7 @@ def until(*ends: bytes):
 
 
 def commands(chance: random.Random) -> list:
-    """(request, how its reply is read) of every command, with keys and sizes by chance."""
+    """(request, reader of its reply) of every command, with random keys and sizes."""
     def key() -> bytes:
         return b"key%d" % chance.randrange(3000)
 
@@ -102,7 +102,7 @@ def commands(chance: random.Random) -> list:
 
 
 class EveryCommandCase(ServerCase):
-    """Clients that send every command, while memory is short all the time."""
+    """Clients send every command, while memory is short all the time."""
     limit_mib = 24 if SANITIZED else 64 if LONG else 32
 
     def work(self, client, number: int) -> None:
@@ -119,7 +119,7 @@ class EveryCommandCase(ServerCase):
             assert client.line() == b"MN", "the stream is in step"
 
     def sink(self, stop: threading.Event, client) -> None:
-        """Watches, and reads what it can."""
+        """Watches, and reads as many lines as it can."""
         client.send(b"watch mutations evictions deletions fetchers\r\n")
         while not stop.is_set():
             try:
@@ -164,8 +164,8 @@ class EveryCommandCase(ServerCase):
         self.assertTrue(other.ask(b"version").startswith(b"VERSION "))
 
     def most_used(self, memory: dict) -> int:
-        # Tasks and replies are charged without asking, because without them the server could neither free memory nor answer.
-        # Unsent replies may take 1 / 32 of the limit, and half as much again, before they wait for room.
+        # The server always grants memory for tasks and replies, because without them it could neither free memory nor answer.
+        # Unsent replies may take 1/32 of the limit, and half as much again, before they wait for room.
         return int(memory["limit"]) * 17 // 16 + _MIB
 
 
@@ -216,7 +216,7 @@ class MovingLimitTest(EveryCommandCase):
 
 @mxkv_only("memcached has no values of this length")
 class LongestValueTest(ServerCase):
-    """A value as long as they may be, when all memory is taken by others."""
+    """A value of the maximum length, when others hold all memory."""
     value_bytes = (16 if SANITIZED else 1024 if LONG else 96) * _MIB
     limit_mib = value_bytes // _MIB * 3 // 2
     options = Options(memory_mib=limit_mib, value_bytes=value_bytes)
@@ -230,7 +230,7 @@ class LongestValueTest(ServerCase):
         return client.line()
 
     def holds(self, client, key: bytes, seed: int) -> bool:
-        """Reads the value back, whole. False: it was evicted already."""
+        """Reads the whole value back. False: the server has already evicted it."""
         part = random.Random(seed).randbytes(_MIB)
         client.send(b"get " + key + b"\r\n")
         first = client.line()
@@ -251,7 +251,7 @@ class LongestValueTest(ServerCase):
             self.assertEqual({other.line() for _ in range(100)}, {b"STORED"})
         evicted = int(other.stats()["evictions"])
         for seed, key in enumerate((b"longest", b"next", b"longest")):
-            # A machine that stops the client between both requests may leave the eviction time to take this value, too.
+            # If the machine stops the client between both requests, eviction may have time to take this value, too.
             for _ in range(20):
                 self.assertEqual(self.store(client, key, seed), b"STORED", f"round {seed}")
                 if self.holds(client, key, seed):

@@ -1,5 +1,5 @@
-"""Streams that ask for too much at once: every error in a deep pipeline, a million keys in a line, ten thousand clients
-that send a byte now and then. Others are answered meanwhile, and each reply is where it belongs."""
+"""Streams that demand too much at once: every error in a deep pipeline, a million keys in a line, ten thousand clients
+that send a byte now and then. The server answers other clients meanwhile, and each reply is in its place."""
 
 import random
 import resource
@@ -23,11 +23,11 @@ _META_ERRORS = (
 
 @mxkv_only("the replies are those of the table for mxkv")
 class ErrorPipelineTest(ServerCase):
-    """Every row of the table of replies, and of meta errors, thousands of them in one stream."""
+    """Every row of the table of replies, and of meta errors, again and again: thousands in one stream."""
 
     def setUp(self):
         self.other = self.connect(timeout=120)
-        # What an error of meta commands says is tested elsewhere: here, that it is said where it belongs.
+        # Other tests check the text of meta errors; this one checks that each error is in its place.
         self.rows = [(row.stream, row.reply) for table in (reply_table.LINES, reply_table.RETRIEVAL, reply_table.STORAGE, reply_table.REST)
                      for row in table if not row.closes and len(row.stream) < 10000]
         for stream, _ in _META_ERRORS:
@@ -131,7 +131,7 @@ class TenThousandTest(ServerCase):
                     self.assertEqual(other.get(b"other"), b"%d" % number)
         self.assertEqual({client.line() for client in slow}, {b"STORED"})
         self.assertGreaterEqual(int(other.stats()["curr_connections"]), self.count)
-        # A block of input while half a request is held, and the connection itself.
+        # Each connection holds a block of input for its half request, and its own state.
         self.assert_rss_below(before + 20 * self.count / 1024 + 100)
         for number, client in enumerate(slow):
             client.send(b"get slow%05d\r\n" % (self.count - 1 - number))

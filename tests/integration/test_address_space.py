@@ -1,4 +1,4 @@
-"""A process that may not have enough address space is told how much it needs, for what, and what to do."""
+"""If a process may not have enough address space, it prints how much it needs, for what, and what to do."""
 
 import resource
 import unittest

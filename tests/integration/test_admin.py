@@ -17,7 +17,7 @@ _SAME_AS_MEMCACHED = (
     b"flush_all 0 1 noreply\r\nmn", b"flush_all 0 noreply x", b"flush_all noreply x", b"flush_all x noreply\r\nmn",
     b"verbosity", b"verbosity x", b"verbosity 1 2", b"verbosity 1 2 3", b"verbosity 1 x noreply\r\nmn",
     b"verbosity noreply\r\nmn", b"stats reset now", b"stats items x", b"stats foo bar")
-# Lengths that nobody can mean: answered at once, and nothing is swallowed. (1.6.18 reads them modulo 2^32.)
+# Lengths that no client means: the server answers at once and swallows no data. (1.6.18 reads them modulo 2^32.)
 _LONGEST = 0x7FFF_FFFF - 2
 
 
@@ -88,7 +88,7 @@ class MemoryLimitTest(ServerCase):
 
     @staticmethod
     def store_many(client, count: int) -> int:
-        """How many of `count` values of half a MiB are there in the end."""
+        """Stores `count` values of half a MiB; returns how many are there in the end."""
         for number in range(count):
             client.set(b"m%03d" % number, b"x" * (1 << 19))
         return sum(client.ask(b"touch m%03d 0" % number) == b"TOUCHED" for number in range(count))

@@ -1,4 +1,4 @@
-"""Administration by HTTP: what each path says, and that hostile requests stop only themselves."""
+"""Administration by HTTP: the reply of each path, and that hostile requests stop only themselves."""
 
 import contextlib
 import http.client
@@ -82,7 +82,7 @@ class AdminPagesTest(AdminCase):
         self.assertEqual(self.get("/status.json", Host="evil.example:11212", Origin="http://evil.example").status, 421)
         for host in ("127.0.0.1:1", "localhost", "[::1]", socket.gethostname()):
             self.assertEqual(self.get("/", Host=host, **browser).status, 200, host)
-        self.assertEqual(self.get("/metrics", Host="cache1.example.com").status, 200)  # no browser
+        self.assertEqual(self.get("/metrics", Host="cache1.example.com").status, 200)  # not a browser
 
     def test_a_request_of_http_1_1_has_one_header_host(self):
         for headers in (b"", b"Host: a\r\nHost: a\r\n", b"Host: a\r\nX: y\r\nhost: b\r\n", b"Host: a b\r\n", b"Host: u@a\r\n"):
@@ -146,9 +146,9 @@ class HostileHttpTest(AdminCase):
         begin, lines = b"GET /livez HTTP/1.1\r\nHost: a\r\nA", b": b\r\nA"
         for first, *parts in ((1000, 1000), (1300, 60, 60), (20,) * 80, (400,) * 40):
             connection = self.raw(begin + lines * first)
-            for count in parts:  # those that lie in the server's kernel are read as one part
+            for count in parts:  # the server reads all parts that its kernel holds as one
                 select.select([connection], [], [], 0.02)
-                with contextlib.suppress(ConnectionError):  # it has answered, and does not listen for ever
+                with contextlib.suppress(ConnectionError):  # the server has answered, and does not read for ever
                     connection.sendall(lines * count)
             with contextlib.suppress(ConnectionError):
                 connection.sendall(b": b\r\nConnection: close\r\n\r\n")
@@ -186,7 +186,7 @@ class HostileHttpTest(AdminCase):
     def test_connections_that_do_nothing_keep_nobody_out(self):
         idle = [self.raw(b"GET /" if i % 2 else b"") for i in range(200)]
         self.assert_answers()
-        connection = idle[-1]  # the last ones are still there
+        connection = idle[-1]  # the last connections are still open
         connection.sendall(b"livez HTTP/1.1\r\nHost: a\r\n\r\n")
         self.assertTrue(connection.recv(100).startswith(b"HTTP/1.1 200 "))
         self.assertGreater(self.metrics()["mxkv_admin_connections_displaced_total"] + 1, 0)
@@ -290,7 +290,7 @@ class AdminLifeTest(AdminCase):
     def test_it_is_not_ready_while_it_drains_and_alive(self):
         self.start_admin("--set", "server.drain_timeout=30s")
         client = self.client()
-        client.send(b"mn\r\nset a 0 0 400000\r\n" + b"a" * 400000 + b"\r\n" + b"get a\r\n" * 200)  # replies that are not taken
+        client.send(b"mn\r\nset a 0 0 400000\r\n" + b"a" * 400000 + b"\r\n" + b"get a\r\n" * 200)  # unread replies
         wait_for(lambda: self.metrics()['mxkv_commands_total{command="get",result="hit"}'] > 0, "gets")
         self.process.send_signal(signal.SIGTERM)
         reply = wait_for(lambda: (found := self.get("/readyz")).status == 503 and found, "not ready")

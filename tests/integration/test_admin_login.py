@@ -1,4 +1,4 @@
-"""Who may see the pages of administration, where their listener asks for a login: HTTP Basic, with the users of clients."""
+"""Access to the pages of a listener that requires a login: HTTP Basic, with the users of clients."""
 
 import base64
 import re
@@ -24,7 +24,7 @@ _FOR_ADMINISTRATORS = ("/config", "/prefixes.json")
 
 class AdminLoginCase(AdminCase, UsersCase):
     def serve_admin(self, *users: str, options=()) -> None:
-        """A listener that asks for a login."""
+        """A listener that requires a login."""
         self.write(*users)
         self.write_config(f"server: {{auth_file: {self.users}}}\n"
                           "admin: {listeners: [{port: 0, auth: required}]}\n")
@@ -141,7 +141,7 @@ class WrongAdminLoginTest(AdminLoginCase):
         waiting = []
 
         def are_served_meanwhile() -> bool:
-            """On a busy machine the logins may have ended before the last probe: then new ones wait."""
+            """On a busy machine the logins may have ended before the last probe: then new logins wait."""
             waiting.extend(self.raw(asked * 9) for _ in range(20))
             self.wait_log("wrong user or password")
             began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Metrics as Prometheus reads them: by its own parsers, beside `stats`, and by all who name them."""
+"""Metrics as Prometheus reads them: by its own parsers, beside `stats`, and by all files that name them."""
 
 import json
 import re
@@ -28,7 +28,7 @@ MATCHER = re.compile(r'(\w+)(=~|!~|!=|=)"([^"]*)"')
 
 
 class MetricsCase(AdminCase):
-    """A daemon that has all metrics there are."""
+    """A daemon that has every metric."""
 
     def setUp(self):
         super().setUp()
@@ -159,7 +159,7 @@ class MetricsBesideStatsTest(MetricsCase):
 
 
 class MetricsOfLimitsTest(AdminCase):
-    """Who is refused, or waits, for a limit of its own is told apart from who is for one of all."""
+    """Metrics tell refusals and waits by a client's own limit from those by the server's limit."""
 
     def refused(self) -> dict:
         return {reason: self.metrics()[f'mxkv_connections_refused_total{{reason="{reason}"}}']
@@ -207,7 +207,7 @@ class MetricsOfLimitsTest(AdminCase):
 
 
 def of_clusters() -> dict:
-    """Names and types that only a node of a cluster has: as the source says."""
+    """Names and types of metrics that only a node of a cluster has, read from the source."""
     text = (ROOT / "server/admin/metrics_cluster.cpp").read_text()
     found = re.findall(r'type::(\w+),\s*"(mxkv_\w+)"', text)
     assert len(found) > 10, "the source names them"
@@ -215,7 +215,7 @@ def of_clusters() -> dict:
 
 
 class MetricsNamedTest(MetricsCase):
-    """Whoever names a metric names one that is there."""
+    """Every metric that a file names exists."""
 
     def exists(self, text: str, where: str) -> None:
         samples = self.metrics()

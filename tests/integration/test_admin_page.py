@@ -1,6 +1,6 @@
-"""The page in a real browser: what it shows, that it fits, and that nothing in it is markup that came from a key.
+"""The page in a real browser: its contents, that it fits, and that no text of a key becomes markup.
 
-With MXKV_TEST_SHOTS=FOLDER it leaves a picture of each width and scheme there.
+With MXKV_TEST_SHOTS=FOLDER the tests leave a picture of each width and colour scheme there.
 """
 
 import base64
@@ -57,7 +57,7 @@ class AdminPageCase(AdminCase):
         self.url = f"http://127.0.0.1:{self.admin_port()}/"
 
     def more(self) -> tuple:
-        """Arguments of a kind of server."""
+        """More arguments for the server; subclasses override it."""
         return ()
 
     def work(self) -> None:
@@ -98,7 +98,7 @@ class AdminPageCase(AdminCase):
         wait_for(lambda: "prefixes" in self.text("#p-note"), "prefixes")
 
     def assert_quiet(self) -> None:
-        """Nothing was refused by the page's own rules, failed, or came from elsewhere."""
+        """The page's own rules refused nothing, nothing failed, and nothing came from elsewhere."""
         self.assertEqual([entry["message"] for entry in self.browser.get_log("browser")], [])
         names = self.script("return performance.getEntriesByType('resource').map(entry => entry.name)")
         self.assertTrue(all(name.startswith(self.url) for name in names), names)
@@ -249,7 +249,7 @@ class AdminPageTest(AdminPageCase):
 
 
 class AdminPageLoginTest(AdminPageCase):
-    """Where its listener asks for a login."""
+    """The page's listener requires a login."""
 
     def more(self) -> tuple:
         users = self.directory / "users"

@@ -1,4 +1,4 @@
-"""/prefixes.json: how large prefixes are, counted where they are few and estimated where they are many."""
+"""/prefixes.json: the sizes of prefixes, counted in small ranges and estimated in large ones."""
 
 import base64
 import json

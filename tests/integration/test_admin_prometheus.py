@@ -19,7 +19,7 @@ _PROMETHEUS = shutil.which("prometheus")
 @unittest.skipUnless(_PROMETHEUS, "prometheus is not installed")
 class PrometheusTest(AdminTlsCase):
     def query(self, expression: str):
-        """The value of one series; none: there is none yet."""
+        """The value of one series; None: there is none yet."""
         url = f"http://127.0.0.1:{self.port}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
         try:
             with urllib.request.urlopen(url, timeout=patience(20)) as reply:

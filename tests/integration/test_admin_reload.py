@@ -1,4 +1,4 @@
-"""The listeners of administration by SIGHUP and by `config set`: new ones first, and all or none."""
+"""Administration listeners change by SIGHUP and by `config set`: the server opens new ones first, and changes all or none."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ from test_admin_tls import AdminTlsCase
 
 @mxkv_only("reloading")
 class AdminReloadTest(AdminTlsCase):
-    """Each reload is known by a line of the log."""
+    """A line of the log shows each reload."""
 
     def configure(self, *listeners: str, more: str = "") -> None:
         self.write_config(f"admin: {{listeners: [{', '.join(listeners)}]}}\n{more}")

@@ -1,4 +1,4 @@
-"""Administration by HTTPS: as clients' listeners have TLS, and that hostile handshakes stop only themselves."""
+"""Administration by HTTPS: the same TLS as clients' listeners have, and that hostile handshakes stop only themselves."""
 
 import contextlib
 import os
@@ -47,7 +47,7 @@ class AdminTlsCase(AdminCase, TlsCase):
         self.assertTrue(self.client().ask(b"version").startswith(b"VERSION"))
 
     def wait_counted(self, name: str, count: int) -> None:
-        """What the server counts for itself is looked at once a second."""
+        """Waits for a metric; the server refreshes its own figures once a second."""
         wait_for(lambda: self.metrics(where=self.plain_port)[f"mxkv_admin_{name}_total"] == count, f"{name} {count}")
 
 
@@ -266,7 +266,7 @@ class HostileAdminTlsTest(AdminTlsCase):
         self.assert_answers()
 
     def endings(self):
-        """Ways in which a client ends behind what it sent, by name."""
+        """By name: the ways in which a client ends after its bytes."""
         def closed(wire):
             wire.close()
 

@@ -1,4 +1,4 @@
-"""What tasks tell of themselves decides where and when they run, and how: each effect by the counters of `stats runtime`."""
+"""A task's annotations decide where, when and how it runs: each effect shows in the counters of `stats runtime`."""
 
 import random
 import socket
@@ -17,14 +17,14 @@ def counts(client, name: str) -> list:
 
 
 def load(client) -> None:
-    """All of it over one connection, so that one worker makes all nodes."""
+    """Loads all keys over one connection, so that one worker makes all nodes."""
     client.send(b"".join(block(b"set", b"a%05d" % i, b"0") for i in range(_KEYS)))
     for _ in range(_KEYS):
         assert client.line() == b"STORED"
 
 
 class Writers:
-    """Threads that each write to keys of a few, over connections of their own, in long pipelines."""
+    """Threads that all write to the same few keys, over connections of their own, in long pipelines."""
 
     def __init__(self, case, keys: list, writers: int = 4, depth: int = 1000):
         self.port = case.server.port

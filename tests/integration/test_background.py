@@ -1,4 +1,4 @@
-"""The background: the command returns when the daemon serves, or with its error; the pid file; what is inherited."""
+"""--daemonize: the command returns when the daemon serves, or with its error; the pid file; the inherited descriptors."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ _PATIENCE_S = 120
 
 
 def fields_of(process: int) -> list:
-    """/proc/PID/stat from the state on: state, parent, group, session, terminal."""
+    """The fields of /proc/PID/stat from the state on: state, parent, group, session, terminal."""
     with open(f"/proc/{process}/stat", encoding="ascii") as stat:
         return stat.read().rpartition(")")[2].split()
 
@@ -26,7 +26,7 @@ class BackgroundTest(DaemonCase):
         self.pid_file = self.directory / "mxkvd.pid"
 
     def daemonize(self, *arguments, **options):
-        """Returns (exit code, standard error); a daemon that runs is killed at the end of the test."""
+        """Returns (exit code, standard error); the end of the test kills a daemon that runs."""
         result = self.run_to_end("--daemonize", *arguments, **options)
         if result[0] == 0:
             self.daemon = int(self.pid_file.read_text())
@@ -50,7 +50,7 @@ class BackgroundTest(DaemonCase):
         for _ in range(5 if LONG else 3):
             self.log_file.unlink(missing_ok=True)
             self.assertEqual(self.daemonize(), (0, ""))
-            client = self.client()  # no waiting
+            client = self.client()  # at once, without waiting
             self.assertEqual(client.set(b"k", b"v"), b"STORED")
             self.assertEqual(int(client.stats()["pid"]), self.daemon)
             client.close()

@@ -1,4 +1,4 @@
-"""Connections move from a worker that has much to do to one that has little, and their clients see nothing of it."""
+"""Connections move from a busy worker to a less busy one, and their clients do not notice."""
 
 import collections
 import random
@@ -43,7 +43,7 @@ class BalanceCase(OwnServerCase):
         return [client for client, worker in zip(clients, workers) if worker == 0]
 
     def load(self, clients: list, turn: int) -> None:
-        """A pipeline on each at once: own numbers written and read back, and much for the server to look up."""
+        """A pipeline on each connection at once: writes and reads back own numbers, and makes the server look up many keys."""
         for number, client in enumerate(clients):
             client.send(b"".join(block(b"set", b"own-%d" % number, b"%d-%d" % (turn, i)) + b"get own-%d\r\n" % number + _ABSENT
                                  for i in range(_ASKS)))
@@ -54,7 +54,7 @@ class BalanceCase(OwnServerCase):
                                  [b"STORED", b"VALUE own-%d 0 %d" % (number, len(value)), value, b"END", b"END"])
 
     def load_turns(self, clients: list, turns: int) -> list:
-        """The tasks of each worker meanwhile."""
+        """Runs so many loads; returns the tasks of each worker meanwhile."""
         before = self.tasks()
         for turn in range(turns):
             self.load(clients, turn)
@@ -71,7 +71,7 @@ class BalanceTest(BalanceCase):
         def balanced() -> bool:
             done = self.load_turns(clients, 10)
             workers = self.workers_of(clients)
-            # On a busy machine a worker may have less of a processor, and keep fewer connections.
+            # On a busy machine a worker may get less of a processor, and keep fewer connections.
             return min(done) >= 0.25 * sum(done) and min(workers.count(0), workers.count(1)) >= len(clients) // 4
         wait_for(balanced, "each worker does a good part of the work", _PATIENCE_S)
         self.assertGreater(self.moved(), 0)
@@ -85,13 +85,13 @@ class BalanceTest(BalanceCase):
             while time.monotonic() < end:
                 self.load_turns(clients, 10)
             return self.moved() - before <= 4
-        # On a busy machine workers do differ, and moves because of that are right. A balancer that swings never rests.
+        # On a busy machine workers do differ, and moves for that reason are right. A balancer that oscillates never rests.
         wait_for(rests, "few connections move", _PATIENCE_S)
 
 
 @mxkv_only("workers that balance their connections")
 class NoBalanceTest(BalanceCase):
-    # A balancer that ran would have many windows to move connections.
+    # A running balancer would have many windows in which to move connections.
     options = Options(workers=2, settings=(("server.balance", "off"), ("experimental.balance_window", "10ms")))
 
     def test_connections_stay_where_they_came_to(self):
@@ -103,7 +103,7 @@ class NoBalanceTest(BalanceCase):
 
 
 class Conversation:
-    """One client's requests and the replies to them. What is sent ends anywhere: in a line, a value or a batch."""
+    """One client's requests and the expected replies. A write ends anywhere: in a line, a value or a batch."""
 
     def __init__(self, client, number: int):
         self.client, self.number = client, number
@@ -182,12 +182,12 @@ class RestlessTest(BalanceCase):
             told += watcher.exactly(1)
         self.assertIn(b"gone", told)
         for talk in talks:
-            talk.ask()  # the server is told to end while these are under way
+            talk.ask()  # the server gets SIGTERM while these are under way
 
 
 @mxkv_only("workers that balance their connections")
 class RestlessDurableTest(RestlessTest):
-    """The same where replies wait for the disk."""
+    """The same if replies wait for the disk."""
     wanted = 20 if LONG else 10
 
     def setUp(self):

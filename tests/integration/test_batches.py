@@ -1,4 +1,4 @@
-"""mb: batches take effect as a whole or not at all, say which line was in the way, and keep the stream in step."""
+"""mb: batches take effect as a whole or not at all, name the failing line, and keep the stream in step."""
 
 import random
 import re
@@ -23,7 +23,7 @@ class BatchCase(ServerCase):
         self.assertEqual(self.client.ask(b"flush_all"), b"OK")
 
     def answered(self, stream: bytes) -> bytes:
-        """All that comes back before the reply to what is sent behind it, which shows that the stream is in step."""
+        """All bytes before the reply to a last request, which shows that the stream is in step."""
         self.client.send(stream + b"version\r\n")
         reply = b""
         while not reply.endswith(b"\r\n") or b"VERSION " not in reply.split(b"\r\n")[-2]:
@@ -31,7 +31,7 @@ class BatchCase(ServerCase):
         return reply[:reply.rindex(b"VERSION ")]
 
     def contents(self) -> list:
-        """All there is, with uniques: what another client sees."""
+        """All items, with uniques, as another client sees them."""
         return self.other.records(b"scans - + 1000")
 
 
@@ -184,7 +184,7 @@ class BatchLimitTest(BatchCase):
         self.assertEqual(self.contents(), before)
 
     def test_a_batch_that_announces_much_keeps_nothing(self):
-        """Far more than the server may keep, all of which is consumed."""
+        """A batch much larger than the server may keep; the server consumes all of it."""
         value = ms(b"a", b"v" * 1000)
         count = scaled(200_000, 20_000)
         sender = Threads(self.server.port)
@@ -210,14 +210,14 @@ class BatchMemoryTest(BatchCase):
             self.assertRegex(reply, rb"^EX \d+ SERVER_ERROR out of memory storing object\r\n$")
             self.assertLess(int(reply.split(b" ")[1]), 400)
             self.assertEqual(self.contents(), before)
-            # What it had kept is there for others.
+            # The memory of the failed batch serves others.
             self.assertEqual(self.answered(batch(*(ms(b"k%d" % i, b"v" * 1_000_000) for i in range(10)))), b"HD\r\n" * 11)
             self.assertEqual(self.answered(batch(*(b"md k%d q\r\n" % i for i in range(10)))), b"HD\r\n")
 
 
 @mxkv_only("mb")
 class BatchRacesTest(ServerCase):
-    """Amounts that are moved between accounts by batches: nobody ever sees one that has left and not arrived."""
+    """Batches move amounts between accounts: no client ever sees an amount that has left and not arrived."""
     options = Options(workers=2)
 
     def test_the_sum_of_all_accounts_stays(self):

@@ -69,7 +69,7 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
     def test_instructions_are_counted_for_every_kind_of_request_and_every_part_of_it(self) -> None:
         every = [*budgets.GOALS, "insert", "delete", "delete, in order", "insert, in order"]
         done = tool("instructions", "--records", 2000, "--requests", 1000, "--budget", "--only", *every)
-        print(done.stdout, file=sys.stderr)  # the report; a count above its budget is no failure
+        print(done.stdout, file=sys.stderr)  # the report; a count above its budget is no failure here
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for kind in every:
             # A request takes hundreds of instructions at least.
@@ -89,7 +89,7 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
 
 @unittest.skipUnless(all(map(shutil.which, ("git", "cmake", "ninja"))), "what builds commits is not installed")
 class CommitsTest(unittest.TestCase):
-    """Commits of a repository made up here are built: presets that copy a file."""
+    """Builds commits of an invented repository, with presets that copy a file."""
 
     PRESETS = {"version": 6, "configurePresets": [{"name": "bench", "generator": "Ninja", "binaryDir": "${sourceDir}/build/bench"}],
                "buildPresets": [{"name": "bench", "configurePreset": "bench"}]}
@@ -136,7 +136,7 @@ class CommitsTest(unittest.TestCase):
 
 
 class PartsTest(unittest.TestCase):
-    """Which part an instruction belongs to, from figures made up here."""
+    """The part to which an instruction belongs, from invented figures."""
 
     def test_other_objects_count_where_they_are_called_and_calls_within_the_program_only_once(self) -> None:
         lines = ("events: Ir", "ob=/lib/libc.so", "fn=memcpy", "0x900 0 70", "", "ob=/build/mxkvd", "fn=outer", "0x10 1 5",

@@ -1,4 +1,4 @@
-"""bench/server: the comparison of servers on tiny sizes, and what it makes of figures that are known."""
+"""bench/server: the comparison of servers on tiny sizes, and its results from known figures."""
 
 import collections
 import json
@@ -36,7 +36,7 @@ def tool(name: str, *arguments: object) -> subprocess.CompletedProcess:
 
 @unittest.skipUnless(BUILD, "the programs are not part of this build")
 class ServerComparisonTest(ProgramRun):
-    """One run; the tests look at what it wrote."""
+    """One run; the tests check its output."""
 
     ROWS = ("GET 32x16", "SET 32x16", "100-key get 32x1", "SCAN 100 32x1")
     COMMAND = (TOOLS / "run", "--build", BUILD, "--quick", "--records", "2000", "--server-cpu", str(CPUS[0]),
@@ -76,7 +76,7 @@ class ServerComparisonTest(ProgramRun):
 
 @unittest.skipUnless(BUILD, "the programs are not part of this build")
 class ServerToolsTest(unittest.TestCase):
-    """The other programs that look at servers, and the one that looks at the protocol alone."""
+    """The other programs that measure servers, and the one that measures the protocol alone."""
 
     def test_small_requests_are_measured_beside_every_heavy_client(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -183,7 +183,7 @@ class ServerToolsTest(unittest.TestCase):
 
 @unittest.skipUnless(BUILD, "the programs are not part of this build")
 class BesideAnotherBuildTest(ProgramRun):
-    """One run of two builds, which are one and the same here."""
+    """One run that compares two builds, here the same build twice."""
 
     COMMAND = ServerComparisonTest.COMMAND
     FLAGS = ("--beside", str(BUILD), "--rows", "GET 32x16", "SCAN", "--tolerance", "0.0001")
@@ -256,7 +256,7 @@ class LatenciesTest(unittest.TestCase):
 
 
 class OutcomeTest(unittest.TestCase):
-    """Ratios and goals from figures made up here."""
+    """Ratios and goals from invented figures."""
 
     GET16, GET64, LARGE = (next(row for row in rows.ROWS if row.name == name)
                            for name in ("GET 32x16", "GET 32x64", "GET 32x64 large"))

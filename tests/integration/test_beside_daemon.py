@@ -1,4 +1,4 @@
-"""The tools for data directories beside a daemon that writes in one: nothing is taken for damage, and a copy serves."""
+"""The tools for data directories run beside a daemon that writes there: they report no damage, and a copy can be served."""
 
 import subprocess
 import threading
@@ -14,7 +14,7 @@ def run(*arguments) -> subprocess.CompletedProcess:
 
 
 class Writer(threading.Thread):
-    """Sets keys n0, n1, .. one after the other; `answered` of them are stored."""
+    """Sets keys n0, n1, .. one after the other; the first `answered` keys are stored."""
 
     def __init__(self, client):
         super().__init__()
@@ -31,7 +31,7 @@ class Writer(threading.Thread):
 
 @mxkv_only("its data directory")
 class ToolsBesideADaemonTest(DurableCase):
-    # A checkpoint as often as can be, so that segments go and come while they are read.
+    # Checkpoints follow each other, so that segments come and go while the tools read them.
     more = "  segment: 1MiB\n  checkpoint: {journal: 1MiB}\n"
 
     def test_tools_find_no_damage_and_copies_hold_what_was_answered(self):
@@ -45,7 +45,7 @@ class ToolsBesideADaemonTest(DurableCase):
             wait_for(lambda: int(watcher.stats(b"durability")["checkpoints"]) > round_, "another checkpoint")
             for tool in ("verify", "dump", "end"):
                 done = run("journal", tool, self.data)
-                while "begin again" in done.stderr:  # a checkpoint took away what was being read
+                while "begin again" in done.stderr:  # a checkpoint removed the segment that the tool was reading
                     done = run("journal", tool, self.data)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), tool)
             answered = writer.answered

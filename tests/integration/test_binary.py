@@ -1,4 +1,4 @@
-"""memcached's binary protocol, by raw sockets: each opcode, what a client may do wrong."""
+"""memcached's binary protocol, by raw sockets: each opcode, and each mistake that a client may make."""
 
 import random
 import struct
@@ -80,7 +80,7 @@ class OpcodesTest(BinaryCase):
         self.assertEqual(number(count(DECR, b"n", 1000)), 0)
         self.assertEqual(number(count(DECR, b"m", 1, initial=(1 << 64) - 1, exptime=0)), (1 << 64) - 1)
         self.assertEqual(number(count(INCR, b"m", 2)), 1)
-        self.assertEqual(self.value(b"m").rstrip(b" "), b"1")  # memcached leaves a number its width
+        self.assertEqual(self.value(b"m").rstrip(b" "), b"1")  # memcached keeps the length of a number
         self.client.ask(store(SET, b"text", b"text"))
         self.assert_says(self.client.ask(count(INCR, b"text")), NOT_A_NUMBER)
         cas = self.client.ask(request(GET, b"m")).cas
@@ -173,7 +173,7 @@ class OpcodesTest(BinaryCase):
         for group in (b"runtime", b"index", b"locks", b"memory", b"latency"):
             before, told, behind = (list(client.stats(group)) for client in (self.connect(), self.client, self.connect()))
             self.assertTrue(told, group)
-            # Latencies come when another command was sampled. Verdicts and class sizes come and go with the state of memory.
+            # Latency lines appear when another command was sampled. Verdicts and class sizes change with the state of memory.
             lasting = [name for name in told if name in set(before) and name in set(behind)]
             self.assertTrue(lasting, group)
             for names in (before, told, behind):

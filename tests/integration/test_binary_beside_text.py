@@ -1,4 +1,4 @@
-"""The binary protocol beside the text protocol: the same data, times, uniques and counters, whatever words they are asked for in."""
+"""The binary protocol beside the text protocol: both show the same data, times, uniques and counters."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Logins by the binary protocol: nothing before them, roles and prefixes after them, as by text."""
+"""Logins by the binary protocol: nothing works before them, roles and prefixes apply after them, as by text."""
 
 import signal
 

@@ -8,7 +8,7 @@ from cli_case import CliCase
 from harness import Options
 from harness.environment import scaled
 
-_BINARY = "\\x00\\xff key"  # as --escaped takes it
+_BINARY = "\\x00\\xff key"  # in the form that --escaped takes
 
 
 class CliItemsTest(CliCase):

@@ -1,4 +1,4 @@
-"""mxkv-cli through what guards a server: login, TLS, unix sockets."""
+"""mxkv-cli through a server's guards: login, TLS, unix sockets."""
 
 import pathlib
 import socket
@@ -57,7 +57,7 @@ class CliUnixSocketTest(GuardedCase):
 
 
 class TlsDoor:
-    """Takes TLS and passes on what is in it."""
+    """A proxy that terminates TLS and forwards the plain text."""
 
     def __init__(self, case, port: int, folder: pathlib.Path, client_ca: bool = False):
         self.port_behind = port
@@ -84,7 +84,7 @@ class TlsDoor:
         try:
             with self.context.wrap_socket(client, server_side=True) as outer, \
                     socket.create_connection(("127.0.0.1", self.port_behind)) as inner:
-                # One direction a thread is not safe with one SSL object: turns with short time-outs.
+                # Two threads, one a direction, must not share an SSL object: one thread takes turns with short timeouts.
                 outer.settimeout(0.01)
                 inner.settimeout(0.01)
                 while True:

@@ -39,7 +39,7 @@ class CliShellTest(CliCase):
         file = self.state / "mxkv" / "history"
         self.assertEqual(stat.S_IMODE(os.stat(file).st_mode), 0o600)
         again = self.shell()
-        again.type("\x1b[A\x1b[A\r")  # what stands before exit
+        again.type("\x1b[A\x1b[A\r")  # the command before `exit`
         self.assertIn("set secret 1", again.expect("stored"))
 
     def test_commands_options_and_keys_are_completed(self):
@@ -65,7 +65,7 @@ class CliShellTest(CliCase):
     def test_ctrl_c_ends_what_runs_and_drops_a_line_but_not_the_shell(self):
         shell = self.shell()
         shell.type("set dropped 1")
-        shell.expect("dropped 1")  # it edits
+        shell.expect("dropped 1")  # line editing works
         shell.type("\x03")
         shell.expect("^C")
         shell.expect("> ")

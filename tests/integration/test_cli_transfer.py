@@ -1,4 +1,4 @@
-"""mxkv-cli export and import: equal in both forms, whole or refused, and going on where they stopped."""
+"""mxkv-cli export and import: equal in both forms, complete or refused, and resumed where they stopped."""
 
 import pathlib
 import random
@@ -142,7 +142,7 @@ class CliTransferTest(TransferCase):
 
 
 class CliResumeTest(TransferCase, OwnServerCase):
-    """Its server is killed on the way."""
+    """The server is killed during a transfer."""
 
     def setUp(self):
         OwnServerCase.setUp(self)

@@ -146,7 +146,7 @@ class PooledTest(ServerCase):
                     pool.set(key, key.encode())
                     pool.incr("total", 1)
                     assert pool.get(key) == key.encode()
-            except Exception as error:  # noqa: BLE001 - a thread hands its failure to the test
+            except Exception as error:  # the test raises the thread's failure
                 failures.append(error)
 
         threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]

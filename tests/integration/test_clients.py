@@ -1,5 +1,5 @@
-"""`client list`, `client name`, `client kill`: who is connected, as administrators see and end it; and `watch` with whose
-it was."""
+"""`client list`, `client name`, `client kill`: connected clients, as administrators see and end them; and the connections that
+`watch` names."""
 
 import re
 import signal
@@ -11,7 +11,7 @@ from test_listeners import HAS_IPV6
 
 
 def listed(client) -> list:
-    """Of `client list`, a dictionary each."""
+    """The lines of `client list`, a dictionary each."""
     client.send(b"client list\r\n")
     found = []
     while (line := client.line()) != b"END":
@@ -22,7 +22,7 @@ def listed(client) -> list:
 
 
 def event(client) -> str:
-    """The next line of a watcher: it ends with LF alone."""
+    """The next line of a watcher, which ends with LF alone."""
     text = b""
     while not text.endswith(b"\n"):
         text += client.exactly(1)

@@ -1,7 +1,7 @@
 """Limits of one client, by address or by user: connections at once, requests and bytes a second.
 
-A rate bounds from below how long a number of replies takes. A busy machine makes it longer, so only that bound is asserted.
-Where no limit holds, the server counts no pause.
+A rate is a lower bound on the time that a number of replies takes. A busy machine takes longer, so the tests assert only that
+bound. Without a limit the server counts no pause.
 """
 
 import signal
@@ -97,7 +97,7 @@ class RatesTest(LimitsCase):
     SECONDS = 1.5 if LONG else 0.5
 
     def take(self, client, request: bytes, per_round: int, count: int) -> float:
-        """How long so many replies take a client that sends as fast as it is answered."""
+        """The seconds that a client needs for so many replies, if it sends as fast as the server answers."""
         begun = time.monotonic()
         for _ in range(0, count, per_round):
             client.send(request * per_round)
@@ -106,12 +106,12 @@ class RatesTest(LimitsCase):
         return time.monotonic() - begun
 
     def assert_limited(self, seconds: float, count: float, rate: float, granule: float) -> None:
-        """A second's worth and the granule may come at once. All other replies come at the rate at most."""
+        """A second's worth of replies and the granule may come at once. All others come at the rate at most."""
         print(f"{self._testMethodName}: {count} in {seconds:.2f} s, {rate} a second are allowed", flush=True)
         self.assertGreaterEqual(seconds, (count - rate - granule) / rate)
 
     def runs_free(self, client, other) -> bool:
-        """Whether the server makes the client never wait for a rate while 3000 replies come."""
+        """Whether the server lets 3000 replies of the client pass without a pause."""
         before = int(other.stats()["rate_pauses"])
         self.take(client, b"mn\r\n", 50, 3000)
         return int(other.stats()["rate_pauses"]) == before
@@ -176,7 +176,7 @@ class RatesTest(LimitsCase):
         write(", requests: 1000000")
         self.process.send_signal(signal.SIGHUP)
         self.wait_log("2 users may authenticate")
-        # The same connection goes on.
+        # The same connection continues.
         wait_for(lambda: self.runs_free(slow, free), "the new rate lets through what the old one held back", _PATIENCE_S)
 
     def test_a_client_that_pauses_may_leave_and_the_server_may_end(self):

@@ -1,4 +1,4 @@
-"""Programs that are started with standard streams closed: nothing they print goes into a socket or file that they open."""
+"""Programs started with closed standard streams never print into a socket or file that they open."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""`mxkvd cluster` and a node's options without any broker: what is refused, and in which words; and that the compose file's
-nodes have options that fit each other."""
+"""`mxkvd cluster` and a node's options without any broker: the refused arguments and the exact words; and that the options of the
+compose file's nodes fit each other."""
 
 import os
 import re
@@ -65,7 +65,7 @@ class ClusterCommandTest(unittest.TestCase):
 @mxkv_only("its options")
 class ComposeTest(unittest.TestCase):
     def options(self, node: str) -> dict:
-        """The environment of the node's service, by the file's own lines."""
+        """The environment of the node's service, from the file's own lines."""
         def block(name: str) -> str:
             return re.search(rf"(?ms)^( *){name}:[^\n]*\n((?:\1 +[^\n]*\n)+)", COMPOSE.read_text(encoding="utf-8")).group(2)
         pairs = re.findall(r"(?m)^ +(MXKVD_\w+): (.*)$", block("x-node") + block(f"mxkvd-{node}"))
@@ -78,7 +78,7 @@ class ComposeTest(unittest.TestCase):
             self.assertEqual((options["MXKVD_CLUSTER__NODE"], options["MXKVD_CLUSTER__NAME"]), (node, "shop"))
             peers.add(f"{node}={options['MXKVD_CLUSTER__PEER']}={options['MXKVD_CLUSTER__ADDRESS']}")
             with tempfile.TemporaryDirectory() as folder:
-                # As the image has it, with the daemon asked whether all of it fits.
+                # The image writes the file so; the daemon checks that all of it fits.
                 config = Path(folder, "mxkv.yaml")
                 config.write_text('listeners: ["0.0.0.0:11211"]\ndurability: {directory: /var/lib/mxkv, sync: never}\n',
                                   encoding="utf-8")

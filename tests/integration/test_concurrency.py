@@ -108,7 +108,7 @@ class AtomicityTest(ServerCase):
             readers.join()
 
     def test_payload_then_pointer_is_seen_in_that_order(self):
-        """One connection writes a payload, then a pointer to it, in one pipeline; whoever sees the pointer sees the payload."""
+        """One connection writes a payload, then a pointer, in one pipeline; a client that sees the pointer sees the payload."""
         rounds, done = scaled(3000, 300), threading.Event()
         self.client.set(b"pointer", b"0")
         self.client.set(b"payload0", b"0")
@@ -167,7 +167,7 @@ class ScanBesideWritersTest(ServerCase):
         wanted, scans, writes = 400 if LONG else 10, [0, 0], [0, 0, 0]
 
         def go_on() -> bool:
-            """All go on until each has done enough beside the others."""
+            """Whether to go on: until each client has done enough beside the others."""
             return min(scans + writes) < wanted and not threads.stop.is_set()
 
         def write(client, number):

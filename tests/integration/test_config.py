@@ -1,4 +1,4 @@
-"""The commands of mxkvd that tell and end, and what the daemon says when it starts."""
+"""The commands of mxkvd that print and exit, and the daemon's messages when it starts."""
 
 import json
 import os
@@ -30,7 +30,7 @@ class ConfigCase(unittest.TestCase):
         return file.name
 
     def folder(self) -> str:
-        """An empty one that is gone after the test."""
+        """An empty folder, which the end of the test removes."""
         folder = tempfile.TemporaryDirectory(prefix="mxkv-config-")
         self.addCleanup(folder.cleanup)
         return folder.name
@@ -46,7 +46,7 @@ class ConfigCase(unittest.TestCase):
         return done.stderr.splitlines()
 
     def served(self, use, *arguments) -> str:
-        """The log of a server that `use` has been a client of, started with nothing but these arguments."""
+        """Starts a server with these arguments alone, lets `use` be its client, and returns its log."""
         with subprocess.Popen([environment.MXKVD, *arguments, "--listen", "127.0.0.1:0"],
                               stderr=subprocess.PIPE, text=True) as process:
             log, port = "", None
@@ -132,7 +132,7 @@ class CheckTest(ConfigCase):
         self.assertEqual([error.removeprefix(file).split(": ")[0] for error in errors],
                          [":1:1", ":3:21", ":4:12", ":6:13", ":7:3"])
         self.assertIn("did you mean workers?", errors[0])
-        # The daemon says the same, and starts nothing.
+        # The daemon prints the same, and starts nothing.
         self.assertEqual(self.refused("--config", file), [f"mxkvd: {error}" for error in errors])
 
     def test_a_file_of_many_unknown_keys_is_refused_while_one_waits(self):

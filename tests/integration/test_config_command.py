@@ -1,4 +1,4 @@
-"""`config get` tells what is in force and who set it; `config set` changes what can change while the server runs."""
+"""`config get` shows each value in force and its origin; `config set` changes options that may change at run time."""
 
 import signal
 import threading
@@ -16,7 +16,7 @@ class ConfigCase(DaemonCase):
         return self.client()
 
     def told(self, client, pattern: bytes = b"") -> dict:
-        """Path to (now or start, value, who set it)."""
+        """Path to (now or start, value, origin)."""
         client.send(b"config get " + pattern + b"\r\n")
         found = {}
         while (line := client.line()) != b"END":

@@ -1,4 +1,4 @@
-"""A daemon that dies of a fault says where it was, and leaves a core that holds what it may."""
+"""A daemon that dies of a fault reports where, and leaves a core without stored data unless allowed."""
 
 import ctypes
 import os
@@ -19,7 +19,7 @@ MARK = b"stored and nobody else's business" * 20
 
 
 def threads_of(process: int) -> dict[str, int]:
-    """Name to number."""
+    """Thread names to numbers."""
     return {(task / "comm").read_text(encoding="utf-8").strip(): int(task.name)
             for task in Path(f"/proc/{process}/task").iterdir()}
 
@@ -38,7 +38,7 @@ class CrashTest(unittest.TestCase):
         return server
 
     def crash(self, server: Server, thread: str) -> str:
-        """The thread gets a fault's signal. What the log has then."""
+        """Sends a fault's signal to the thread. Returns the log afterwards."""
         number = threads_of(server.process.pid)[thread]
         self.assertEqual(ctypes.CDLL(None).syscall(SYS_TGKILL, server.process.pid, number, signal.SIGSEGV), 0)
         self.assertEqual(server.process.wait(120), -signal.SIGSEGV)
@@ -83,7 +83,7 @@ class CrashTest(unittest.TestCase):
                 with_values.close()
                 self.crash(server, "worker-0")
                 core, = self.folder.glob("core*")
-                # Of what was last received a copy may lie in the buffers of a worker; of what is stored none.
+                # A worker's buffers may hold a copy of the last bytes received; stored data must not be there.
                 found = core.read_bytes().count(MARK)
                 (self.assertGreater if holds else self.assertLess)(found, 1000)
                 if shutil.which("gdb"):

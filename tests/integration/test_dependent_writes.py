@@ -1,7 +1,7 @@
-"""Pipelined writes of one connection to one key: each is decided on what the one before it left.
+"""Pipelined writes of one connection to one key: each write sees the effect of the one before it.
 
-Leaves go meanwhile: the neighbours of the key were deleted just before, by the same connection, so that its leaf is empty
-when the first write comes, and is being taken out of the tree while the others wait for their turn.
+Meanwhile leaves disappear: the same connection has just deleted the key's neighbours, so its leaf is empty when the first
+write comes, and is being unlinked from the tree while the other writes wait for their turn.
 """
 
 import random
@@ -11,9 +11,9 @@ from harness import Connection, Options, ServerCase, campaign, mxkv_only
 
 _LOADED = campaign(4000, 1000)
 _RUN = 80          # neighbours that are deleted: more than a leaf holds
-_EVERY = 100       # between two keys that are looked at
+_EVERY = 100       # keys between two tested keys
 
-# What follows `set KEY` of the value 5: its command, what is answered, and what a get then finds.
+# After `set KEY` with the value 5: a command, its reply, and the value that a get then finds.
 _CLASSIC = (
     (b"delete %s", b"DELETED", None),
     (b"incr %s 2", b"7", b"7"),
@@ -42,7 +42,7 @@ _META = (
 
 
 class DependentWrites:
-    """Of every kind, after a set and after an add; the connection's own deletes make the leaves go."""
+    """Every kind of write, after a set and after an add; the connection's own deletes empty the leaves."""
 
     def load(self) -> None:
         self.client.send(b"".join(b"set k%06d 0 0 1 noreply\r\n1\r\n" % i for i in range(_LOADED)) + b"mn\r\n")
@@ -60,7 +60,7 @@ class DependentWrites:
                              store % key + b"\r\n5\r\n" + command % key + b"\r\nget %s\r\n" % key)
             answers = [self.client.line(), self.client.line()]
             found = self.client.records()
-            # Seconds may pass in between.
+            # Seconds may pass between both.
             answers[1] = re.sub(rb"t[89]\d\d$", b"t1000", answers[1])
             if answers != [b"STORED", reply] or found != ([] if left is None else [(key, left, [0])]):
                 wrong.append((key, answers, found))
@@ -82,7 +82,7 @@ class DependentWrites:
         self.expect_all(_META, b"set %s 0 0 1")
 
     def test_keys_that_come_and_go_on_six_connections(self):
-        """Each has 50 keys of its own, among the others', and knows what is there; all are filled and emptied in turns."""
+        """Each connection has 50 keys of its own, between the others', and knows their state; all fill and empty in turns."""
         chance = random.Random(3)
         numbers = chance.sample(range(1_000_000), 6 * 50)
         clients = [Sequence(self.connect(), [b"r%06d" % number for number in numbers[at::6]], chance) for at in range(6)]
@@ -97,7 +97,7 @@ class DependentWrites:
 
 
 class Sequence:
-    """One connection's writes, and what they are answered where each is decided on what was there before it."""
+    """One connection's writes and the expected replies, if each write sees the effect of the one before it."""
 
     def __init__(self, client: Connection, keys: list, chance: random.Random):
         self.client, self.keys, self.chance = client, keys, chance
@@ -146,7 +146,7 @@ class DependentWritesTwoWorkersTest(DependentWrites, ServerCase):
 
 @mxkv_only("how writers of a node are kept apart")
 class DependentWritesBoundTest(DependentWrites, ServerCase):
-    """Where writers of a node run on one worker, which need not be the connection's."""
+    """Writers of a node run on one worker, which need not be the connection's."""
     options = Options(workers=2, settings=_BOUND)
 
 

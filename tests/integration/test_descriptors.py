@@ -1,6 +1,6 @@
-"""The process is out of descriptors: clients that come are told so at once, in place of hanging for ever; it is logged and
-counted; and when descriptors are free again clients are served again. Probes of the administration listener are answered all
-the while.
+"""Without free descriptors the server answers new clients with an error at once instead of letting them hang; it logs and
+counts that. When descriptors are free again it serves clients again. The administration listener answers probes
+throughout.
 """
 
 import resource
@@ -24,14 +24,14 @@ class CrowdedCase(AdminCase):
         self.start(*arguments, preexec_fn=limit, **options)
 
     def crowd(self, where=None) -> tuple:
-        """So many clients that ask: (those that are served, those that are refused)."""
+        """Connects so many clients, which ask: returns (those served, those refused)."""
         clients = [self.client(where) for _ in range(_CLIENTS)]
         served, refused = [], []
         for client in clients:
             try:
                 client.send(b"version\r\n")
             except OSError:
-                pass  # refused already
+                pass  # the server has refused it already
             reply = client.line()
             if reply == b"ERROR Too many open connections":
                 self.assertEqual(client.rest(), b"")
@@ -90,7 +90,7 @@ class ProbesTest(CrowdedCase):
         self.start_admin(preexec_fn=limit)
         served, _ = self.crowd()
         self.wait_log(_BEGINS)
-        idle = [self.raw() for _ in range(8)]  # more than the reserve; they ask for nothing and stay
+        idle = [self.raw() for _ in range(8)]  # more than the reserve; these connections send nothing and stay
         for _ in range(5):
             self.assertEqual(self.get("/livez").text, "alive\n")
             wait_for(lambda: self.get("/readyz").text == "overloaded: no descriptor is left for another connection\n", "not ready")

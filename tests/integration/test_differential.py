@@ -1,4 +1,4 @@
-"""The same seeded byte streams to mxkvd and to memcached 1.6.18: equal replies, but for the differences listed by name."""
+"""The same seeded byte streams to mxkvd and to memcached 1.6.18: equal replies, except for the differences listed by name."""
 
 import random
 import re
@@ -24,9 +24,9 @@ def oracle_missing() -> bool:
 
 
 def segments(replies: bytes) -> list:
-    """Pairs (text, number of the mark behind it), without what two servers cannot agree on.
+    """Pairs (text, number of the mark behind it), without the parts on which two servers cannot agree.
 
-    That is cas uniques, decr's padding, and what `meta_streams` names. A block with a wrong length swallows the marks
+    These are cas uniques, decr's padding, and the parts that `meta_streams` names. A block with a wrong length swallows the marks
     behind it: then its segment covers several commands.
     """
     parts = _MARK.split(_COUNTER.sub(rb"VALUE \1\r\n\2\r\n", _CAS.sub(rb"\1\r\n", meta_streams.comparable(replies))))
@@ -44,7 +44,7 @@ def in_pieces(stream: bytes, seed: int) -> list:
 
 @unittest.skipIf(oracle_missing(), "memcached 1.6.18 is not installed")
 class DifferentialTest(unittest.TestCase):
-    """One server of each kind serves all tests. A test empties both first; mxkvd must end in order behind the last one."""
+    """One server of each kind serves all tests. A test empties both first; mxkvd must end in order after the last one."""
 
     @classmethod
     def setUpClass(cls):
@@ -77,7 +77,7 @@ class DifferentialTest(unittest.TestCase):
             self.assertEqual(mine[1], other[1], "swallowed not the same: " + context)
             wanted = {why for _, why in commands[begin:mine[1] + 1]} - {None}
             if begin != mine[1]:
-                # The rest of a swallowing block was read as a line, maybe an empty one: difference "arity".
+                # A server read the rest of a swallowing block as a line, maybe an empty one: difference "arity".
                 mine, other = ((_ARITY.sub(b"ERROR\r\n", text), mark) for text, mark in (mine, other))
             if not wanted:
                 expected = meta_streams.in_later_words(commands[begin][0].lstrip(), other[0], mine[0])

@@ -1,4 +1,4 @@
-"""Large ranges whose parts both workers carry: what they answer is what one worker answers, and counters say who did it."""
+"""Both workers run parts of large ranges: the answers are the same as from one worker, and counters show the division."""
 
 import random
 import threading
@@ -22,13 +22,13 @@ class DividedCase(MetaCase):
         self.load(self.client, self.model.items())
 
     def taken(self) -> list:
-        """Deferred tasks that each worker took."""
+        """The number of deferred tasks that each worker took."""
         stats = self.client.stats(b"runtime")
         return [int(stats[f"worker:{worker}:deferred_group"]) + int(stats[f"worker:{worker}:deferred_far"])
                 for worker in range(2)]
 
     def until_both_carry(self, operation) -> None:
-        """A busy machine may leave one of them without a turn: again until both had one."""
+        """Repeats the operation until both workers had a turn, because on a busy machine one of them may get none."""
         deadline = time.monotonic() + patience(60)
         while True:
             before = self.taken()
@@ -40,7 +40,7 @@ class DividedCase(MetaCase):
             self.assertLess(time.monotonic(), deadline, f"one worker did it all: {grown}")
 
     def start_writers(self, writers: int, others: int) -> Threads:
-        """They set and delete keys between those of the model, and below and above."""
+        """Starts clients that set and delete keys between, below and above the model's keys."""
         threads = Threads(self.server.port)
 
         def write(client, number):
@@ -216,7 +216,7 @@ class DividedChangeTest(DividedCase):
         self.assertEqual(self.client.ask(b"mg %s t" % (b"k%07d" % 0)), b"HD t-1")
 
     def test_held_counts_see_all_of_a_change_or_nothing(self):
-        """Two that touch or remove all of a prefix and store it anew; locked counts in between."""
+        """Two clients touch or remove a whole prefix and store it anew; locked counts in between."""
         keys = [key for key in self.model if key < b"k%07d" % (7 * campaign(20_000, 9000))]
         bound = keys[-1] + b"0"
         turns = scaled(8, 3)

@@ -12,12 +12,12 @@ import documented
 from harness import DaemonCase, environment, free_port, mxkv_only, wait_for
 from harness.environment import patience
 
-# Amounts of work and live views, as a test can have them: what a document says -> what runs.
+# Amounts of work and live views, made smaller for a test: the document's words -> the words that run.
 SMALLER = (("recordcount=100000", "recordcount=1000"), ("operationcount=200000", "operationcount=1000"),
            ("mxkv-cli top;", "mxkv-cli top --once --interval 0.1;"), ("--memory 2GiB", "--memory 256MiB"))
-# Those that are to fail, as the document shows.
+# Commands that fail in the document, too.
 FAILS = ("mxkvd check mxkv.yaml --topology",)
-# Blocks of which all that is printed is known.
+# Blocks whose whole output is known.
 EXACT = ("printf 'set b 0 0 1",)
 FUNCTIONS = """
 mxkvd() { if [[ " $* " == *" --daemonize "* ]]; then command "$MXKVD" "$@" --listen 127.0.0.1:$PORT; else command "$MXKVD" "$@"; fi; }
@@ -28,7 +28,7 @@ set -o pipefail
 
 
 class ExtractionTest(unittest.TestCase):
-    """Without a server: what is a command, and that each is run or left out for a reason."""
+    """Without a server: which lines are commands, and that each command runs or is left out for a reason."""
 
     def read(self, text: str) -> list:
         with tempfile.TemporaryDirectory(dir=documented.ROOT / "tests" / "integration") as folder:
@@ -112,7 +112,7 @@ class DocumentedCommandsTest(DaemonCase):
                 self.assertEqual(printed.replace("\r", "").splitlines(), command.output, command.place())
 
     def stop_own(self, pid_file: Path) -> None:
-        """The block has ended it, as a rule."""
+        """Usually the block has ended the process already."""
         if pid_file.exists():
             process = int(pid_file.read_text(encoding="ascii"))
             try:

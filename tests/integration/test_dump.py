@@ -1,4 +1,4 @@
-"""lru_crawler metadump and mgdump, stats cachedump: every key once, in order, in memcached's lines, whatever the client reads of it."""
+"""lru_crawler metadump, mgdump and stats cachedump: every key once, in order, in memcached's lines, however the client reads."""
 
 import re
 import time
@@ -10,7 +10,7 @@ _LINE = re.compile(rb"key=(\S+) exp=(-1|\d+) la=(\d+) cas=(\d+) fetch=(yes|no) c
 
 _PATIENCE_S = 120
 _PAGE = 64 << 10
-_MOST_WAITING = _PAGE + 2 * 8 * _PAGE + _PAGE  # the mark, pages side by side twice over, and blocks that are not full
+_MOST_WAITING = _PAGE + 2 * 8 * _PAGE + _PAGE  # the mark, twice the pages made side by side, and blocks that are not full
 
 
 class DumpCase(ServerCase):
@@ -99,7 +99,7 @@ class MetadumpTest(DumpCase):
 
 
 class CachedumpTest(DumpCase):
-    """stats cachedump: what memdump and older tools ask for, class by class."""
+    """stats cachedump, which memdump and older tools use, class by class."""
 
     def items(self, arguments: bytes) -> list:
         self.client.send(b"stats cachedump " + arguments + b"\r\n")

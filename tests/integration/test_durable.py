@@ -1,6 +1,6 @@
-"""Daemons that are killed at any time come back with all that was answered, and nothing half done.
+"""Daemons that are killed at any time come back with all acknowledged changes, and nothing half done.
 
-    MXKV_KILLS=1000 python3 -B -m unittest test_durable.KillTest     a thousand times; some ten without
+    MXKV_KILLS=1000 python3 -B -m unittest test_durable.KillTest     a thousand kills; some ten without
 """
 
 import os
@@ -24,7 +24,7 @@ _FOR_EVER_S = 1e6
 class _Kills(DurableCase):
     kills = _KILLS
     behind_s = 0.0  # _FOR_EVER_S: the disk may lag behind the answers, and the test asks the server how far it is
-    # Small, so that segments change and checkpoints come and go all the time.
+    # Small sizes, so that segments change and checkpoints come and go all the time.
     more = "  segment: 1MiB\n  checkpoint: {journal: 1MiB, rate: unlimited}\n"
 
     def test_kills_under_load_lose_nothing_that_was_answered(self):
@@ -46,7 +46,7 @@ class _Kills(DurableCase):
             if self.behind_s:
                 crashed = kept + self.behind_s
             noticed += self.check_without_newest(chance.randrange(3))
-            while chance.random() < 0.3:  # also while it comes back
+            while chance.random() < 0.3:  # a daemon that recovers is also killed
                 self.begin(wait="")
                 time.sleep(chance.uniform(0, 0.15))
                 self.crash()
@@ -64,7 +64,7 @@ class _Kills(DurableCase):
         wait_for(lambda: clients.answers >= count, f"{count} answers", _PATIENCE_S)
 
     def on_disk(self, port: int) -> float:
-        """Waits until all changes that were answered before some moment survive a kill. Returns that moment."""
+        """Waits until a kill loses no change that was acknowledged before some moment. Returns that moment."""
         client = self.client(port)
         moment = time.monotonic()
         epoch = int(client.stats(b"durability")["epoch_current"])
@@ -88,7 +88,7 @@ class KillWithIntervalTest(_Kills):
 
 
 class KillWithoutSyncTest(_Kills):
-    """What the system was given survives the end of the process."""
+    """Data that the system has accepted survive the end of the process."""
     sync = "never"
     behind_s = _FOR_EVER_S
     kills = max(4, _KILLS // 4)

@@ -1,4 +1,4 @@
-"""A cache with more data than memory, over ends and starts of any kind: it forgets, but takes nothing back.
+"""A cache with more data than memory, over ends and starts of any kind: it forgets, but brings nothing back.
 
     MXKV_KILLS=200 python3 -B -m unittest test_durable_cache.CampaignTest     two hundred restarts; some eight without
 """
@@ -61,7 +61,7 @@ class CampaignTest(_CacheCase):
                 self.end(signal.SIGTERM)
             client.close()
             if clock is not None:
-                # Never behind where a kill may have lost how far the time was.
+                # After a kill the clock never goes back, because the journal's last time may be lost.
                 clock.set_ahead(chance.choice((0, 0, 3600, 86_400) if turn % 3 == 2 else (0, -86_400, -3600, 86_400)))
             limit = "20MiB" if turn % 4 == 1 else self.limit
             client = self.client(self.begin("--set", f"memory.limit={limit}", env=environment))
@@ -115,7 +115,7 @@ class WarmStartTest(_CacheCase):
         self.end(signal.SIGTERM)
 
     def accesses(self, client, keys) -> dict:
-        """By key: for how many seconds nobody has used the item, and whether anybody has read it."""
+        """By key: the seconds since the last access, and whether any client has read the item."""
         found = {}
         for at in range(0, len(keys), 100):
             some = keys[at:at + 100]

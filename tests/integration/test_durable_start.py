@@ -1,5 +1,5 @@
-"""Starts on directories that are right, wrong, damaged, somebody else's or too large: one line says what, and a start that is
-refused changes nothing.
+"""Starts on directories that are right, wrong, damaged, of another program or too large: one line explains each refusal, and a
+refused start changes nothing.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ _IN_A_HEADER = 60
 
 
 def picture(folder) -> dict:
-    """Every file by its content, but for the lock, which says nothing."""
+    """Every file by its content, except for the lock, which carries none."""
     return {path.relative_to(folder): hashlib.sha256(path.read_bytes()).digest()
             for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "LOCK"}
 
@@ -28,7 +28,7 @@ class RefusedStartTest(DurableCase):
     more = "  segment: 1MiB\n"
 
     def refused(self, *arguments) -> str:
-        """What a start says that is refused, and that it changed nothing."""
+        """The error line of a refused start; checks that it changed nothing."""
         before = picture(self.data) if self.data.exists() else None
         code, said = self.run_to_end(*arguments)
         self.assertEqual(code, 2, said)
@@ -38,7 +38,7 @@ class RefusedStartTest(DurableCase):
         return lines[0]
 
     def fill(self, megabytes: int = 4) -> dict:
-        """Stores values in order, and ends without order. Returns them by key."""
+        """Stores values in order, and kills the server. Returns them by key."""
         port = self.begin()
         client = self.client(port)
         values = {}
@@ -95,7 +95,7 @@ class RefusedStartTest(DurableCase):
         port = self.begin("--recover=prefix")
         client = self.client(port)
         there = [key for key in sorted(values) if client.get(key) == values[key]]
-        self.assertEqual(there, sorted(values)[:len(there)])  # what was stored before, and nothing behind it
+        self.assertEqual(there, sorted(values)[:len(there)])  # all values stored before some moment, and no later one
         self.assertGreater(len(there), 500)
         self.assertLess(len(there), len(values))
         self.assertEqual(client.stats()["curr_items"], str(len(there)))
@@ -174,7 +174,7 @@ class RefusedStartTest(DurableCase):
     def test_listening_is_said_when_nothing_refuses_the_start_any_more(self):
         self.begin()
         self.end(signal.SIGTERM)
-        (self.data / "journal/spare-1").mkdir()  # what cannot be removed as a file
+        (self.data / "journal/spare-1").mkdir()  # a folder, which the server cannot remove as a file
         code, said = self.run_to_end()
         self.assertEqual(code, 2, said)
         self.assertNotIn("listening on", said)
@@ -215,12 +215,12 @@ class MemoryTest(DurableCase):
         self.assertEqual(code, 2, said)
         told = re.search(r"the memory limit of 16 MiB is below the data, which needs about (\d+) MiB: raise memory.limit", said)
         self.assertIsNotNone(told, said)
-        self.assertIn(int(told[1]), range(30, 60))  # 30 MB of values, their keys and headers, and what is there without them
+        self.assertIn(int(told[1]), range(30, 60))  # MB: 30 of values, their keys and headers, and the server's base memory
         client = self.client(self.begin("--set", "memory.limit=16MiB", "--set", "memory.when_full=evict"))
         there = client.present(self.keys)
         self.assertGreater(len(there), 2000)
         self.assertLess(len(there), 16_000)
-        # The newest are there; which of those in between the sample decides.
+        # The newest items are there; the sample decides about those in between.
         self.assertGreater(len(there.intersection(self.keys[-1000:])), 900)
         self.assertEqual(there.intersection(self.keys[:1000]), set())
         self.assertIn("do not fit into the memory limit", self.log())

@@ -1,5 +1,5 @@
-"""Clients end in every way that there is, one after another and at once, and nothing of them is left: each slot is free, and the
-server has the counters and descriptors that it had at the start. `MXKV_TEST_LONG=1` has a million connections."""
+"""Clients end in every possible way, one after another and at once, and leave nothing behind: each slot is free, and the server
+has the counters and descriptors that it had at the start. `MXKV_TEST_LONG=1` runs a million connections."""
 
 import contextlib
 import os
@@ -16,16 +16,16 @@ _PATIENCE_S = 120
 _TURN = 256  # limits.requests_per_turn: its last request pauses the connection
 _MILLION = 1_000_000
 _MIB = 1 << 20
-_KEPT_MIB = 10  # by the threads' caches in the system's heap, and pools that the first clients fill
+_KEPT_MIB = 10  # the threads' caches in the system's heap, and pools that the first clients fill
 _THREADS = 4
 _GETS = b"get absent\r\n" * _TURN
 _NOOP = b"\x80\x0a" + bytes(22)
 _QUIET_QUIT = b"\x80\x17" + bytes(22)
-_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(300)  # the beginning of one
+_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(300)  # the beginning of a TLS handshake
 
 
 def closed_behind(sent: bytes):
-    """The server closes the connection behind this."""
+    """After these bytes the server closes the connection."""
     def way(client):
         client.send(sent)
         client.rest()
@@ -34,7 +34,7 @@ def closed_behind(sent: bytes):
 
 
 def gone_behind(sent: bytes):
-    """The client leaves behind this, and reads nothing."""
+    """After these bytes the client leaves, and reads nothing."""
     def way(client):
         client.send(sent)
         client.close()
@@ -70,13 +70,13 @@ WAYS = (
 
 
 def in_threads(work, count: int) -> list:
-    """Calls work(number) for each thread; returns what went wrong."""
+    """Calls work(number) in each thread; returns the errors."""
     wrong = []
 
     def guarded(number: int) -> None:
         try:
             work(number)
-        except Exception as error:  # noqa: BLE001: reported by the test's thread
+        except Exception as error:  # the test's thread reports it
             wrong.append(repr(error))
     threads = [threading.Thread(target=guarded, args=(number,)) for number in range(count)]
     for thread in threads:
@@ -109,7 +109,7 @@ class ManyEndsTest(EndsCase):
         self.assertEqual(watcher.set(b"large", b"x" * 500_000), b"STORED")
         descriptors = self.descriptors()
         for number, way in enumerate(WAYS):
-            for _ in range(16):  # with those of the next way, more than may be open
+            for _ in range(16):  # with the next way's connections more than limits.connections
                 client = Connection(self.ports()[0], timeout=_PATIENCE_S)
                 way(client)
             wait_for(lambda: watcher.stats()["curr_connections"] == "1", f"those that ended in way {number} are gone", _PATIENCE_S)
@@ -131,7 +131,7 @@ class ManyEndsTest(EndsCase):
             while (line := watcher.line()) != b"END":
                 if b" name=victim " in line:
                     numbers.append(line.split(b" ")[1][len("id="):])
-            for number in numbers:  # none, where it has quit
+            for number in numbers:  # no number if the client has quit
                 self.assertIn(watcher.ask(b"client kill " + number), (b"OK 1", b"NOT_FOUND"))
             client.rest()
             self.expect_nothing_left(watcher, descriptors)
@@ -149,7 +149,7 @@ class ManyEndsTest(EndsCase):
         def connect_many(number: int) -> None:
             for turn in range(each):
                 client = Connection(addresses[turn % 8 == 7], timeout=_PATIENCE_S)
-                with contextlib.suppress(ConnectionError):  # the server may have closed it before all was sent
+                with contextlib.suppress(ConnectionError):  # the server may have closed it before the client sent everything
                     WAYS[(turn + number) % len(WAYS)](client)
                 client.close()
         self.assertEqual(in_threads(connect_many, _THREADS), [])

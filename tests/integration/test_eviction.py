@@ -1,4 +1,4 @@
-"""A full server makes room: nothing is refused, what is read stays, the limit holds."""
+"""A full server makes room: it refuses nothing, keeps items that are read, and stays within the limit."""
 
 import random
 import unittest
@@ -23,7 +23,7 @@ def store_all(client: Connection, keys, size: int) -> None:
 
 
 class FullCase(ServerCase):
-    """A small server to be filled."""
+    """A small server that the test fills."""
     limit_mib = 32 if LONG and not SANITIZED else 20
     options = Options(memory_mib=limit_mib)
 
@@ -32,7 +32,7 @@ class FullCase(ServerCase):
         self.client.ask(b"flush_all")
 
     def present(self, keys, size: int) -> set:
-        """Those that are there, with the values that they should have."""
+        """The keys that are there; fails if a value is wrong."""
         there, keys = set(), list(keys)
         for at in range(0, len(keys), 100):
             for key, value, _ in self.client.records(b"get " + b" ".join(keys[at:at + 100])):
@@ -44,7 +44,7 @@ class FullCase(ServerCase):
 @_POLICY
 @mxkv_only("the figures are those of a store without slab classes")
 class ReadItemsTest(FullCase):
-    """When an item was read is kept to a second. The clock is moved, so that rounds are longer than that on any machine."""
+    """The server records read times to a second. The test moves the clock, so that rounds are longer than that on any machine."""
     options = Options(memory_mib=FullCase.limit_mib, settings=(("server.debug_time", "true"),))
 
     def test_what_is_read_now_and_then_outlives_what_is_not(self):
@@ -66,7 +66,7 @@ class EvictionTest(FullCase):
         for size in (3000, 100000) if SANITIZED else (100, 3000, 100000):
             with self.subTest(size=size):
                 if not LONG:
-                    # To replace small items by larger ones takes longest. Another test in this class does that once.
+                    # Replacing small items by larger ones takes longest. Another test in this class does it once.
                     self.client.ask(b"flush_all")
                 before = int(self.client.stats()["evictions"])
                 count = (scaled(4, 2) if LONG else 2) * self.limit_mib * _MIB // (size + 60)
@@ -112,7 +112,7 @@ class EvictionTest(FullCase):
 
 @mxkv_only("the counters are mxkv's")
 class WaitingForMemoryTest(FullCase):
-    """Values of all sizes in a small cache that is full: each waits for room, and is not in the way meanwhile."""
+    """Values of all sizes in a small full cache: each waits for room, and does not block others meanwhile."""
     limit_mib = 20 if SANITIZED else 64
     options = Options(memory_mib=limit_mib)
 
@@ -138,7 +138,7 @@ class WaitingForMemoryTest(FullCase):
 @unittest.skipIf(SANITIZED, "a sanitizer changes no walk, and makes each value slow")
 @mxkv_only("the counters are mxkv's")
 class SmallCacheTest(FullCase):
-    """A cache that holds a few hundred values, of 1 byte to 800 kB: large and small ones want each other's memory."""
+    """A cache for a few hundred values of 1 byte to 800 kB: large and small values compete for memory."""
     limit_mib = 16
     options = Options(memory_mib=limit_mib)
 
@@ -163,5 +163,5 @@ class SmallCacheTest(FullCase):
         before = self.walks()
         self.store_some(count)
         self.assertGreater(int(self.client.stats()["evictions"]), count, "it was full")
-        # Walks that each free too little for a value that waits are 3.6 a value. Walks that grow are 0.6 at most.
+        # If each walk frees too little for a waiting value, there are 3.6 walks a value. If walks grow, there are 0.6 at most.
         self.assertLess((self.walks() - before) / (8 * count), 1.5, "walks a value")

@@ -1,7 +1,7 @@
 """Times: relative, absolute, past, the 30 days boundary, touch and gat, and flush_all with a delay.
 
-The clock of mxkvd's items is moved by debugtime; that it goes on by itself has a test of its own. memcached's clock cannot be
-moved, and ticks once a second, so that an item may go a second early there. A test only ever waits for "gone by then".
+debugtime moves the clock of mxkvd's items; a separate test checks that the clock runs by itself. memcached's clock cannot be
+moved, and ticks once a second, so an item may expire a second early there. A test only ever waits for "gone by then".
 """
 
 import time
@@ -15,7 +15,7 @@ _BOTH = (b"set", b"add")
 
 
 class ClockCase(ServerCase):
-    """The clock of items stands still, unless a test moves it or lets it go on."""
+    """The clock of items stands still until a test moves or starts it."""
     options = Options(settings=(("server.debug_time", "true"),))
 
     def setUp(self):
@@ -23,7 +23,7 @@ class ClockCase(ServerCase):
         self.clock(b"p")
 
     def clock(self, word: bytes) -> None:
-        """Nothing where the server is memcached, whose time passes."""
+        """Does nothing if the server is memcached, whose clock always runs."""
         if not IS_MEMCACHED:
             self.assertEqual(self.client.ask(b"debugtime " + word), b"OK")
 
@@ -33,7 +33,7 @@ class ClockCase(ServerCase):
 
 class ExpiryTest(ClockCase):
     def expect_gone(self, *keys):
-        """Within three seconds of the clock of items."""
+        """The keys are gone within three seconds of the clock of items."""
         self.clock(b"3")
         self.wait_gone(*keys)
 
@@ -48,7 +48,7 @@ class ExpiryTest(ClockCase):
             self.assertIsNone(self.client.get(key), f"exptime {exptime}")
 
     def test_time_passes_by_itself(self):
-        """Relative times, absolute ones, and a flush to come."""
+        """Relative times, absolute times, and a delayed flush."""
         self.client.set(b"flushed", b"v")
         self.assertEqual(self.client.ask(b"flush_all 2"), b"OK")
         self.client.set(b"relative", b"v", exptime=2)
@@ -191,7 +191,7 @@ class FlushTest(ClockCase):
 
 @mxkv_only("sweeps of its own")
 class SweepTest(OwnServerCase):
-    """What nobody asks for goes, too."""
+    """Items that no client requests expire, too."""
     options = Options(settings=(("server.debug_time", "true"),))
     count = 2000
 
@@ -227,7 +227,7 @@ class SweepTest(OwnServerCase):
         self.client.records(b"get short000001 short000002")
         bytes_before = self.number("bytes")
         self.pass_time(150)
-        self.await_items(2 * self.count, 1.2)  # it is asked seldom: an idle server has to do it by itself
+        self.await_items(2 * self.count, 1.2)  # few requests: an idle server must sweep by itself
         self.assertEqual(self.number("crawler_reclaimed"), before["crawler_reclaimed"] + self.count)
         self.assertEqual(self.number("expired_unfetched"), before["expired_unfetched"] + self.count - 2)
         self.assertGreater(self.number("lru_crawler_starts"), before["lru_crawler_starts"])
@@ -237,7 +237,7 @@ class SweepTest(OwnServerCase):
         self.await_items(self.count)
 
     def test_what_has_expired_and_is_still_there_is_told(self):
-        """Of 256 walks of which half find any the estimate is off by some 8 percent, as a rule: five times that is never."""
+        """Half of 256 random walks meet expired items: the standard error is some 8 percent. Five times that never happens."""
         self.store(b"first", 10)
         self.pass_time(60)
         self.await_items(self.count)
@@ -272,7 +272,7 @@ class SweepTest(OwnServerCase):
         self.store(b"far", 10 * 24 * 3600)
         self.store(b"near", 8 * 24 * 3600)
         self.pass_time(9 * 24 * 3600)
-        self.await_items(2 * self.count)  # a sweep was here
+        self.await_items(2 * self.count)  # a sweep has run
         self.assertEqual(self.client.get(b"far000000"), b"v" * 100)
         self.pass_time(2 * 24 * 3600)
         self.await_items(self.count)
@@ -289,7 +289,7 @@ class SweepTest(OwnServerCase):
         quiet = 4 if LONG else 3
         self.store(b"swept", 10)
         self.pass_time(100)
-        self.await_items(self.count)  # the last sweep that has something to do; another one may follow it
+        self.await_items(self.count)  # the last sweep that has work; another one may follow it
         starts = [self.number("lru_crawler_starts")]
         for _ in range(10):
             self.pass_time(100)

@@ -1,4 +1,4 @@
-"""bench/figures/run on tiny sizes: every figure yields points of the one form, and the page shows them all."""
+"""bench/figures/run on tiny sizes: every figure yields points of the common form, and the page shows them all."""
 
 import importlib.util
 import json
@@ -20,7 +20,7 @@ FIELDS = {"figure": str, "series": str, "x": (int, float, str), "y": (int, float
 
 @unittest.skipUnless(BUILD, "the figures' programs are not part of this build")
 class FiguresTest(ProgramRun):
-    """One run; the tests look at what it wrote."""
+    """One run; the tests check its output."""
 
     COMMAND = (ROOT / "bench" / "figures" / "run", "--build", BUILD)
 
@@ -48,7 +48,7 @@ class FiguresTest(ProgramRun):
                 self.assertEqual(point["figure"], figure["figure"])
                 self.assertTrue(math.isfinite(point["y"]), line)
 
-    # What follows does not depend on how fast the machine is.
+    # The tests below do not depend on the speed of the machine.
 
     def test_las_keeps_requests_on_their_nodes_where_there_are_enough_for_all(self) -> None:
         for unit in ("remote steps a request", "remote MB a request"):
@@ -61,7 +61,7 @@ class FiguresTest(ProgramRun):
                     self.assertLess(counted["LAS", shape], 0.02 * counted["NLS", shape], f"{shape}, {unit}")
 
     def test_a_scan_of_remote_bytes_takes_longer_by_the_baseline(self) -> None:
-        # Simulated, so that it is the same on each machine.
+        # This figure is simulated, so it is the same on each machine.
         for shape in ("32 scans, merged, 16 at a time", "32 scans, merged, 6 at a time"):
             took = self.values("las", "ms a request, simulated NUMA")
             self.assertLess(took["LAS", shape], took["NLS", shape], shape)
@@ -136,7 +136,7 @@ class FiguresTest(ProgramRun):
     @unittest.skipUnless(shutil.which("valgrind"), "instructions are counted by valgrind")
     def test_prefetching_costs_instructions(self) -> None:
         counted = self.values("prefetch", "instructions")
-        # At spawn tasks ask for their lines themselves, in a loop of its own: there is nothing to compare it with.
+        # At spawn tasks prefetch their lines themselves, in a loop of its own: there is no count to compare.
         self.assertGreater(counted["instructions of a look-up", "2"], counted["instructions of a look-up", "off"])
         self.assertGreater(counted["instructions of a look-up", "at-spawn"], 0)
 
@@ -180,7 +180,7 @@ class FiguresTest(ProgramRun):
 
 
 class CyclesTest(unittest.TestCase):
-    """How samples get their categories."""
+    """The categories of samples."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -221,7 +221,7 @@ class CyclesTest(unittest.TestCase):
 
     def test_addresses_are_the_programs_own(self) -> None:
         program = object.__new__(self.cycles.Program)
-        program.segments = [(0, 0, 0x1000), (0x1000, 0x2000, 0x500)]  # a second page that is linked one page on
+        program.segments = [(0, 0, 0x1000), (0x1000, 0x2000, 0x500)]  # the second page is linked one page further on
         program.mapped = []
         program.map(0x7000_0000_1000, 0x1000, 0x1000)
         self.assertEqual(program.address(0x7000_0000_1234), 0x2234)

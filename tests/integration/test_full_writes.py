@@ -1,4 +1,4 @@
-"""A full server makes room for what an item becomes, as it does for a set: nothing that changes an item is out of memory."""
+"""A full server makes room for an item that grows, as it does for a set: no command that changes an item runs out of memory."""
 
 import unittest
 
@@ -18,7 +18,7 @@ class FullWritesTest(ServerCase):
         self.client = self.connect(timeout=120)
 
     def fill(self, size: int) -> list:
-        """More than fits; returns the keys stored last, most of which are there."""
+        """Stores more than fits; returns the keys stored last, most of which are there."""
         self.client.ask(b"flush_all")
         count = 2 * self.limit_mib * _MIB // (size + 60)
         keys = [b"%d.%06d" % (size, i) for i in range(count)]
@@ -26,7 +26,7 @@ class FullWritesTest(ServerCase):
         return keys[-scaled(2000, 400):]
 
     def ask_all(self, keys, make, done: bytes, missed: bytes) -> None:
-        """One request for each key, in pipelines: each is done, or its item was evicted."""
+        """One request for each key, in pipelines: each succeeds, or its item was evicted."""
         replies = []
         for at in range(0, len(keys), 100):
             part = keys[at:at + 100]

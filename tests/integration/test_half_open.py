@@ -1,4 +1,4 @@
-"""Connections whose client is gone without a word: TCP's keepalive finds them; and the time-out for idle ones."""
+"""Connections whose client vanished without closing: TCP's keepalive finds them; and the timeout for idle connections."""
 
 import signal
 import socket
@@ -21,7 +21,7 @@ def may_vanish() -> bool:
 
 
 def timer_of(server_port: int, client_port: int) -> tuple:
-    """(kind, seconds until it ends) of the server's socket of a connection."""
+    """(kind, seconds left) of the timer of the server's socket for a connection."""
     with open("/proc/net/tcp", encoding="ascii") as table:
         for row in table:
             fields = row.split()
@@ -37,7 +37,7 @@ class HalfOpenTest(DaemonCase):
         return timer_of(self.ports()[0], client.socket.getsockname()[1])
 
     def expect_asked_within(self, client, seconds: int) -> None:
-        """What was sent last is acknowledged first: that has a timer of its own."""
+        """Keepalive will probe the client within that time; before, the wait for acknowledgements has a timer of its own."""
         wait_for(lambda: self.timer(client)[0] == _KEEPALIVE_TIMER, "the timer of keepalive")
         self.assertLessEqual(self.timer(client)[1], seconds + 1)
 
@@ -96,7 +96,7 @@ class IdleKicksTest(DaemonCase):
         self.assertEqual(watching.ask(b"watch mutations"), b"OK")
         self.change_timeout("300ms")
         self.assertEqual(silent.rest(), b"")
-        self.change_timeout("off")  # before a client comes that a busy machine may keep silent for as long
+        self.change_timeout("off")  # a busy machine may keep the next client silent for as long
         client = self.client()
         self.assertEqual(client.stats()["idle_kicks"], "1")
         client.set(b"k", b"v")

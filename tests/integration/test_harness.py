@@ -1,4 +1,4 @@
-"""The harness itself: a server that crashes, reports or does not stop in order is never taken for a good one."""
+"""The harness itself: it never passes a server that crashes, reports an error or does not stop in order."""
 
 import dataclasses
 import sys

@@ -1,4 +1,4 @@
-"""The container's health check, against a daemon of this build: by clients' door, or by /readyz."""
+"""The container's health check, against a daemon of this build: by a client listener, or by /readyz."""
 
 import os
 import signal
@@ -27,13 +27,13 @@ def ask(**ports: int) -> subprocess.CompletedProcess:
 @mxkv_only("its container")
 @needs_bash
 class HealthcheckTest(GuardedCase):
-    """By clients' door: it is well also where it asks for a login or for TLS, or is full."""
+    """By a client listener: the check passes also if the listener requires a login or TLS, or is full."""
 
     def check(self, port: int) -> int:
         return ask(MXKV_HEALTH_PORT=port).returncode
 
     def assert_well(self, port: int) -> None:
-        """The script has a timeout of its own, which a busy machine may exceed: then it is asked again."""
+        """The script has its own timeout, which a busy machine may exceed: then the test runs it again."""
         wait_for(lambda: self.check(port) == 0, f"the server at port {port} is well")
 
     def test_a_server_that_answers_is_well(self):
@@ -83,7 +83,7 @@ class HealthcheckTest(GuardedCase):
 @mxkv_only("its container")
 @needs_bash
 class ReadinessTest(AdminCase):
-    """By the port of administration: it is well when /readyz says so."""
+    """By the administration port: the check passes when /readyz says so."""
 
     def check(self) -> tuple:
         done = ask(MXKV_HEALTH_ADMIN_PORT=self.admin_port(), MXKV_HEALTH_PORT=1)

@@ -1,5 +1,5 @@
-"""Clients that do not read their replies, or do not finish their requests, are no harm to others: the server keeps within
-its memory, the cache keeps its items, others are served without an error, and when they left the memory is back."""
+"""Clients that do not read their replies, or do not finish their requests, do not harm others: the server keeps within its
+memory limit, the cache keeps its items, other clients get no errors, and afterwards the memory comes back."""
 
 import os
 import select
@@ -19,7 +19,7 @@ def memory_of(client: Connection) -> dict:
 
 
 def settle(client: Connection) -> int:
-    """Waits until the server has evicted enough to have its reserve, and freed it. Returns how many items are there."""
+    """Waits until the server has evicted and freed enough for its reserve. Returns the number of items."""
     looks = []
 
     def settled() -> bool:
@@ -30,14 +30,14 @@ def settle(client: Connection) -> int:
 
 
 class HoarderCase(OwnServerCase):
-    """Each case has a full server."""
+    """Each test has a full server."""
     limit_mib = 64
     count = 30 if SANITIZED else 300
 
     def setUp(self):
         self.options = Options(memory_mib=self.limit_mib, settings=(("limits.connections", self.count + 100),))
         super().setUp()
-        # More than there is room for: the cache is full, and an item less is an item lost.
+        # More keys than fit: the cache is full, and one item less is an item lost.
         self.keys = self.limit_mib * (200 if SANITIZED else 1000)
         client = self.guest()
         store_all(client, (b"k%06d" % i for i in range(self.keys)), 1000)
@@ -63,7 +63,7 @@ class HoarderCase(OwnServerCase):
         self.addCleanup(hoarders.leave)
         hoarders.send()
         with self.subTest(kind=kind, what="held"):
-            # Replies and values that left the cache may take 1 / 32 each, input 1 / 64, and values that arrive 1 / 16.
+            # Replies and values that left the cache may take 1/32 each, input 1/64, and arriving values 1/16.
             self.await_held(self.limit_mib * _MIB * 5 // 32, "the shares hold while hoarders stay")
             self.await_resident()
         served = regular.requests + 200
@@ -72,8 +72,8 @@ class HoarderCase(OwnServerCase):
         after = int(self.client.stats()["curr_items"])
         with self.subTest(kind=kind):
             self.assertEqual(regular.errors, [])
-            # The server closes connections at once where unsent replies exceed 8 / 32 of the memory, however busy the machine is.
-            # Input takes at most 3 / 64, or 1 / 16 for values, and values that left the cache take 1 / 32. Items keep the rest.
+            # The server closes connections at once if unsent replies exceed 8/32 of the memory, however busy the machine is.
+            # Input takes at most 3/64, or 1/16 for values, and values that left the cache take 1/32. Items keep the rest.
             self.assertGreaterEqual(after, 0.6 * before, "items that stayed")
         hoarders.leave()
         with self.subTest(kind=kind, what="memory"):
@@ -90,7 +90,7 @@ class HoarderCase(OwnServerCase):
         wait_for(lambda: sum(self.memory()[name] for name in ("output", "buffers", "referenced")) <= most, what, _PATIENCE_S)
 
     def await_memory(self) -> None:
-        """Waits until the memory of those that left is back, except for the little that each worker keeps at hand."""
+        """Waits until the memory of the gone connections is back, except for the little that each worker keeps at hand."""
         self.await_held(max(2, self.limit_mib // 32) * _MIB, "memory comes back")
 
     def await_resident(self) -> None:
@@ -105,7 +105,7 @@ class UnreadRepliesTest(HoarderCase):
         self.hoard("gets")
 
     def test_of_pipelined_values_that_are_copied(self):
-        # One reply for each is more than the share already, and what does not fit takes the place of items.
+        # One reply per hoarder already exceeds the share; further replies take the place of items.
         self.hoard("middle")
 
     def test_of_batches(self):
@@ -123,8 +123,8 @@ class UnreadRepliesTest(HoarderCase):
         self.addCleanup(hoarders.leave)
         hoarders.send()
         client = self.guest()
-        for number in range(200):  # each of them leaves another one to those that read nothing
-            # Faster than who reads nothing has to go there may be no room for a moment.
+        for number in range(200):  # each set leaves another old value to the hoarders, which read nothing
+            # If the sets outrun the closing of stalled hoarders, there may be no room for a moment.
             self.assertIn(client.set(b"large", b"%d" % (number % 10) * 1_000_000),
                           (b"STORED", b"SERVER_ERROR out of memory storing object"))
         wait_for(lambda: client.set(b"large", b"l" * 1_000_000) == b"STORED", "room for a large value", _PATIENCE_S)
@@ -143,7 +143,7 @@ class UnfinishedInputTest(HoarderCase):
         self.hoard("unfinished batch")
 
     def test_of_large_values(self):
-        # Those that may come take as much as a sixteenth, and it is given back in spans.
+        # Arriving values may take up to 1/16, and the server gives it back in spans.
         self.hoard("value", 10 if SANITIZED else 60)
 
     def test_a_line_as_long_as_the_limit_is_served_beside_nobody(self):
@@ -160,7 +160,7 @@ class UnfinishedInputTest(HoarderCase):
 
 @mxkv_only("of memory shares")
 class StrangersTest(DaemonCase):
-    """Before login a connection has a few KiB."""
+    """Before login a connection may hold a few KiB."""
 
     def setUp(self):
         super().setUp()
@@ -192,8 +192,8 @@ class StrangersTest(DaemonCase):
 
 @mxkv_only("a limit on all memory")
 class ExpiredAtOnceTest(ServerCase):
-    """What the removal of very many items takes of memory for its tasks is little, and comes back."""
-    # Without other writers of a node, expiry under pressure is seen by itself. The items of a turn exceed the memory.
+    """The tasks that remove very many items take little memory, and give it back."""
+    # A node has no concurrent writers here, so the test sees expiry under pressure alone. A turn's items exceed the memory.
     limit_mib = 64 if LONG else 24
     options = Options(memory_mib=limit_mib, settings=(("experimental.index.leaves", "optimistic_scheduling"),
                                                       ("experimental.index.inner", "optimistic_scheduling"),
@@ -216,7 +216,7 @@ class ExpiredAtOnceTest(ServerCase):
 
 
 def memory_group() -> str:
-    """A new control group for the memory of a process, by its folder; nothing where none can be made."""
+    """The folder of a new control group for a process's memory; empty if none can be made."""
     for parent, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
         folder = os.path.join(parent, f"mxkv-test-{os.getpid()}")
         try:
@@ -233,7 +233,7 @@ def memory_group() -> str:
 @unittest.skipIf(SANITIZED, "a sanitizer's shadow is memory of the group, too")
 @mxkv_only("of memory shares")
 class ControlGroupTest(DaemonCase):
-    """With the default limit, in a group of 128 MiB: it is never killed."""
+    """With the default limit, in a group of 128 MiB: the kernel never kills the server."""
 
     def setUp(self):
         self.group = memory_group()
@@ -241,7 +241,7 @@ class ControlGroupTest(DaemonCase):
             self.skipTest("no control group can be made here")
         self.addCleanup(os.rmdir, self.group)
         super().setUp()
-        self.config.write_text("workers: 2\n")  # the limit is a part of the group's
+        self.config.write_text("workers: 2\n")  # the default limit is a part of the group's
         self.start(prefix=("/bin/sh", "-c", f'echo $$ > {self.group}/cgroup.procs; exec "$0" "$@"'))
 
     def test_clients_that_read_nothing_do_not_get_it_killed(self):
@@ -279,7 +279,7 @@ class ManyHoardersTest(HoarderCase):
 
 @mxkv_only("shares of memory")
 class SuddenlyLargeTest(ServerCase):
-    """Replies that are much longer than those before them wait for room; nobody who reads is sent away for them."""
+    """Replies much longer than those before them wait for room; the server closes no client that reads."""
     options = Options(memory_mib=32, workers=2)
 
     def test_pipelines_of_small_and_then_of_large_values_are_all_answered(self):
@@ -303,7 +303,7 @@ class SuddenlyLargeTest(ServerCase):
         self.assertEqual(client.stats()["output_full_connections"], "0")
 
     def take(self, clients: list, count: int) -> None:
-        """Reads `count` bytes for each client, from whichever socket has some. Clients that were read one after the other would wait
+        """Reads `count` bytes for each client, from whichever socket has some. Reading the clients one after the other would take
         too long on a busy machine, and the server would close them."""
         wanting = {each.socket: each for each in clients}
         while wanting:

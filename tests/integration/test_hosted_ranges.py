@@ -1,5 +1,5 @@
-"""Operations on many keys that run on the worker of their keys: what they answer is what they answer at home, and counters say
-who did the work."""
+"""Operations on many keys that run on the worker that hosts the keys: replies are the same as from the home worker, and counters
+show which worker did the work."""
 
 from harness import Options, OwnServerCase, Server, mxkv_only, wait_for
 from harness.connection import Connection
@@ -41,8 +41,8 @@ class HostedBatchTest(BatchTest):
 
 
 class BucketsCase(MetaCase):
-    """Two workers and their buckets: keys that begin with a are of the first, those with z of the second. The map is drawn by
-    samples: its middle is somewhere in m."""
+    """Two workers and their buckets: keys that begin with a belong to the first, keys with z to the second. The server draws the
+    map from samples: its middle is somewhere in m."""
     hosted = True
 
     def setUp(self):
@@ -61,7 +61,7 @@ class BucketsCase(MetaCase):
         return self.client.stats(b"locks")
 
     def on_worker(self, worker: int) -> Connection:
-        """A client whose connection is of that worker."""
+        """A client whose connection belongs to that worker."""
         for _ in range(20):
             client = self.connect()
             client.ask(b"version")
@@ -75,7 +75,7 @@ class BucketsCase(MetaCase):
     def wait_carried(self, request: bytes, times: int, away: int, by_host: bool, prepare=lambda: None) -> None:
         """Waits until so many operations are held away from home and their worker runs most of the tasks.
 
-        One such try is proof enough. A try fails if a worker gets no processor, another steals its tasks, or the map changes.
+        One such try is enough. A try fails if a worker gets no processor, another worker steals its tasks, or the map changes.
         """
         last = []
 
@@ -89,7 +89,7 @@ class BucketsCase(MetaCase):
             raise AssertionError(f"{error}: tasks of each worker, operations held away: {last}") from None
 
     def asked(self, request: bytes, times: int) -> tuple:
-        """What each worker ran while worker 0 was asked so often, and how many operations were held elsewhere: by one map."""
+        """Sends the request so often to worker 0 under one map; returns each worker's tasks, and operations held elsewhere."""
         def counted():
             stats, locks = self.client.stats(b"runtime"), self.locks()
             return ([int(stats[f"worker:{worker}:tasks"]) for worker in range(2)], int(locks["operations_away_from_home"]),
@@ -114,7 +114,7 @@ class HostsCarryTest(BucketsCase):
     def test_the_host_runs_the_operations_on_its_keys(self):
         for name, request in self.requests.items():
             with self.subTest(name):
-                # The work is the host's. Home has the requests and the replies.
+                # The host runs the operation. The home worker handles the requests and the replies.
                 self.wait_carried(request % b"z", 40, away=40, by_host=True)
                 self.wait_carried(request % b"a", 40, away=0, by_host=False)
 
@@ -157,7 +157,7 @@ class HostsCarryTest(BucketsCase):
 
 @mxkv_only("mt")
 class HomesCarryTest(BucketsCase):
-    """The same without hosts."""
+    """The same without hosts: the home worker runs everything."""
     hosted = False
     options = Options(workers=2, settings=(UNHURRIED, ("experimental.toggle.order", "toggle"), ("experimental.toggle.hosts", "false"),
                                            _STAY))
@@ -170,7 +170,7 @@ class HomesCarryTest(BucketsCase):
 
 @mxkv_only("mt")
 class OrderInForceTest(OwnServerCase):
-    """stats locks tells what the configuration came to."""
+    """stats locks shows the order that the configuration resulted in."""
 
     def test_stats_tell_the_order_in_force(self):
         yes = {"true": "yes", "false": "no"}

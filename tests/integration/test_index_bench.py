@@ -19,7 +19,7 @@ OURS, HAND, LINES, ABSL, TBB = "mxkv", "static tree by hand", "random lines", "a
 
 @unittest.skipUnless(BUILD, "the programs of bench/index are not part of this build")
 class IndexBenchTest(ProgramRun):
-    """One run; the tests look at what it wrote."""
+    """One run; the tests check its output."""
 
     COMMAND = (ROOT / "bench" / "index" / "run", "--build", BUILD)
     FLAGS = ("--quick", "--keys", "2000")

@@ -1,4 +1,4 @@
-"""What mxkvd tells of a data directory without serving it, and the copies that it makes of one."""
+"""The commands of mxkvd that describe or copy a data directory without serving it."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ def run(*arguments) -> subprocess.CompletedProcess:
 
 
 def contents(folder: Path) -> dict:
-    """Every file, with what tells whether it was touched."""
+    """Every file, with its contents and times, which show whether a command touched it."""
     return {path.relative_to(folder): (path.read_bytes(), path.stat().st_mtime_ns)
             for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -45,7 +45,7 @@ class DirectoryCase(unittest.TestCase):
         path.write_bytes(changed)
 
     def told(self, *arguments) -> str:
-        """What a command tells that finds nothing wrong and changes nothing."""
+        """The output of a command that finds nothing wrong and changes nothing."""
         before = contents(self.data)
         done = run(*arguments)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -53,7 +53,7 @@ class DirectoryCase(unittest.TestCase):
         return done.stdout
 
     def complaint(self, code: int, *arguments) -> str:
-        """The one line of a command that ends with `code` and changes nothing."""
+        """The error line of a command that ends with `code` and changes nothing."""
         before = contents(self.above)
         done = run(*arguments)
         self.assertEqual(done.returncode, code, done.stderr)
@@ -126,7 +126,7 @@ class JournalToolTest(DirectoryCase):
         self.assertEqual(self.told("journal", "dump", self.data, "--from", 5).splitlines(), lines[10:])
 
     def test_a_dump_that_nobody_reads_ends_quietly(self):
-        for restore in (True, False):  # with the signal's usual meaning, and ignored
+        for restore in (True, False):  # with the signal's default action, and with the signal ignored
             with self.subTest(restore=restore):
                 reading, writing = os.pipe()
                 os.close(reading)

@@ -1,7 +1,7 @@
-"""Runs of neighbouring leaves that become empty at once, by expiry: whoever writes there is answered, and the leaves go.
+"""Expiry empties runs of neighbouring leaves at once: writers there get their answers, and the leaves go.
 
-The clock that items expire by is moved, so that a sweep comes when a test wants it: one begins at most every 40 s of
-that clock. What empties leaves otherwise (deletes of ranges, eviction) is the soak's.
+The test moves the clock by which items expire, so that a sweep comes when it wants one: sweeps begin at most every 40 s of
+that clock. The soak covers the other ways that empty leaves (deletes of ranges, eviction).
 """
 
 import random
@@ -11,12 +11,12 @@ from harness import LONG, Options, OwnServerCase, mxkv_only, scaled, wait_for
 _PATIENCE_S = 120
 _SWEEP_S = 41
 _ITEMS = scaled(200_000, 100_000) if LONG else 50_000
-_LEAF_ENTRIES = 48  # at most: so many items fill at least count / 48 leaves
+_LEAF_ENTRIES = 48  # at most, so `count` items fill at least count / 48 leaves
 _BATCH = 2000
 
 
 class ExpiringRuns:
-    """What holds however many workers there are, and whatever keeps the writers of a leaf apart."""
+    """These tests hold for any number of workers, and for any way that keeps the writers of a leaf apart."""
 
     def setUp(self):
         super().setUp()
@@ -27,7 +27,7 @@ class ExpiringRuns:
         return int(self.writer.stats(group)[name])
 
     def store(self, keys: list, exptime) -> None:
-        """In pipelines, whose ends are waited for; `exptime(number)` is in seconds."""
+        """Stores in pipelines and waits for the end of each; `exptime(number)` is in seconds."""
         for at in range(0, len(keys), _BATCH):
             batch = range(at, min(at + _BATCH, len(keys)))
             self.writer.send(b"".join(b"set %s 0 %d 4 noreply\r\nabcd\r\n" % (keys[i], exptime(i)) for i in batch) + b"mn\r\n")
@@ -37,7 +37,7 @@ class ExpiringRuns:
         self.assertEqual(self.writer.ask(b"debugtime %d" % seconds), b"OK")
 
     def write_while_they_go(self, keys: list, left: int) -> None:
-        """Sets, reads and deletes single keys until `left` items are there; an answer that does not come is a time-out.
+        """Sets, reads and deletes single keys until `left` items are there; a missing answer is a timeout.
 
         A sweep skips a leaf that another operation holds. So the clock moves on now and then, and another sweep comes.
         """
@@ -59,7 +59,7 @@ class ExpiringRuns:
         wait_for(gone, "the sweep removes all expired items", _PATIENCE_S)
 
     def await_leaves(self, unlinked: int, node_bytes: int) -> None:
-        """Unlinking goes on behind the deletes that emptied the leaves, and memory comes back within epochs."""
+        """Unlinking runs after the deletes that emptied the leaves, and memory comes back within epochs."""
         found = []
 
         def gone() -> bool:
@@ -77,7 +77,7 @@ class ExpiringRuns:
             full = self.number("node:0:index:live", b"memory")
             self.pass_time(_SWEEP_S)
             self.write_while_they_go(keys, 0)
-            # Of all leaves, first children stay until their parents are folded away. A level has few of these.
+            # The first child of a parent stays until the parent is folded away. A level has few of these.
             self.await_leaves(sweep * count // _LEAF_ENTRIES * 9 // 10, full // 4)
 
     def test_writes_go_on_while_neighbouring_leaves_expire_that_were_filled_in_order(self):
@@ -89,7 +89,7 @@ class ExpiringRuns:
         self.expire_rounds(keys)
 
     def test_writes_go_on_where_some_items_outlive_the_sweep(self):
-        """Leaves become empty at several sweeps, with live ones between them."""
+        """Several sweeps empty leaves, with live leaves between them."""
         for load in range(3):
             keys = [b"t%d-%d" % (load, i) for i in range(_ITEMS)]
             self.store(keys, lambda _: self.chance.randrange(1, 4 * _SWEEP_S))
@@ -132,5 +132,5 @@ class ExpiringRunsTwoWorkersTest(ExpiringRuns, OwnServerCase):
 
 @mxkv_only("sweeps, and a clock that can be moved")
 class ExpiringRunsBoundTest(ExpiringRuns, OwnServerCase):
-    """Where writers of a node run on one worker."""
+    """Writers of a node run on one worker."""
     options = Options(workers=2, settings=_CLOCK + _BOUND)

@@ -1,4 +1,4 @@
-"""Start and stop: what is wrong with flags or file is said in one line, signals drain, an idle server uses no CPU."""
+"""Start and stop: one line reports a mistake in flags or file, signals drain, an idle server uses no CPU."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ class SignalsTest(unittest.TestCase):
         for how in (signal.SIGTERM, signal.SIGINT):
             server = self.start()
             server.stop(how)
-            # Another test's server may have taken the free port meanwhile: it ends by and by.
+            # Another test's server may have taken the free port meanwhile, and will end soon.
             wait_for(lambda: is_refused(server.port), "the listener is closed")
 
     def test_open_idle_connections_do_not_hold_up_the_end(self):
@@ -52,7 +52,7 @@ class SignalsTest(unittest.TestCase):
             self.assertEqual(client.set(b"drained", value), b"STORED")
             client.send(b"get drained\r\n" * 3)
             client.socket.recv(1, socket.MSG_PEEK)
-            # The reply is larger than the sockets hold, so the server is in the middle of it.
+            # The reply exceeds the sockets' buffers, so the server is in the middle of it.
             server.process.send_signal(signal.SIGTERM)
             wait_for(lambda: ": ending" in server.log(), "the drain begins")
             received = client.rest()
@@ -111,7 +111,7 @@ class SignalsTest(unittest.TestCase):
 @mxkv_only("flags and file")
 class WrongStartTest(unittest.TestCase):
     def run_wrong(self, *arguments):
-        """Runs to its end; returns (exit code, stderr). A daemon that served would run into the timeout."""
+        """Runs a daemon to its end; returns (exit code, stderr). A daemon that serves would exceed the timeout."""
         command = [environment.MXKVD, "--listen", "127.0.0.1:0", *arguments]
         done = subprocess.run(command, capture_output=True, timeout=patience(30), check=False, stdin=subprocess.DEVNULL)
         return done.returncode, done.stderr.decode()
@@ -191,7 +191,7 @@ class WrongStartTest(unittest.TestCase):
 
 
 def is_parked(process: int) -> bool:
-    """No thread of the process runs or wants to."""
+    """Whether no thread of the process runs or is runnable."""
     states = []
     for thread in os.listdir(f"/proc/{process}/task"):
         with open(f"/proc/{process}/task/{thread}/stat", encoding="ascii") as stat:
@@ -218,7 +218,7 @@ class IdleTest(unittest.TestCase):
             if used > most:
                 print(f"{used} ticks of 10 ms in {seconds} s of idleness: measured again")
             return used <= most
-        # On a busy machine the work of the start may end late. An idle server that works on uses ticks in every window.
+        # On a busy machine the work of the start may end late. A server that never becomes idle uses ticks in every window.
         wait_for(is_idle, f"at most {most} ticks of 10 ms in {seconds} s")
         self.assertEqual(len(idle[7].get(b"k")), 100000)
         for client in idle:

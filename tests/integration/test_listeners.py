@@ -56,7 +56,7 @@ class ListenersTest(DaemonCase):
     def test_a_unix_socket_has_its_mode_and_goes_at_the_end(self):
         self.write_config('listeners: ["unix:default.sock", {path: private.sock, mode: "0600"}, {path: open.sock, mode: 666}]\n')
         os.chmod(self.directory, 0o755)
-        before = os.umask(0o077)  # it must not matter
+        before = os.umask(0o077)  # the daemon must ignore it
         try:
             self.start(listen=(), wait="listening on unix:open.sock")
         finally:

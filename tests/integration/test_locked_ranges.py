@@ -1,4 +1,4 @@
-"""Ranges that are held while something is done to them: mr, mc and mx with X, and mt."""
+"""Ranges that an operation holds while it runs: mr, mc and mx with X, and mt."""
 
 from harness import Options, mxkv_only, scaled, wait_for
 from meta_ranges import MetaCase, all_items, ask_flags, ask_page, delete_all, encoded, pages
@@ -47,7 +47,7 @@ class LockedPageTest(LockedCase):
             with self.subTest(line):
                 found = [item[0] for item in all_items(self.client, line) if item[0] >= b"m"]
                 self.assertTrue(found == keys[::-1], "backward")
-        # Where nothing is for long.
+        # Long stretches without keys.
         self.assertEqual(sum(delete_all(self.client, b"mx m0 p")), len(keys))
         self.load(self.client, ((key, b"1") for key in (keys[0], keys[-1])))
         self.assertEqual(ask_page(self.client, b"mr %s o X" % keys[0]).keys, keys[-1:])
@@ -64,10 +64,10 @@ class LockedPageTest(LockedCase):
 
 @mxkv_only("mr")
 class EmptySlotsTest(LockedCase):
-    """A page without a far bound holds a few slots at a time; here all items of many slots have gone."""
+    """A page without a far bound holds a few slots at a time; here many slots have lost all their items."""
 
     def walk(self, line: bytes, most: int) -> list:
-        """The keys of all pages; paging that does not end is cut off behind `most` keys."""
+        """The keys of all pages; cuts off endless paging after `most` keys."""
         keys = []
         for page in pages(self.client, line):
             keys += page.keys
@@ -76,7 +76,7 @@ class EmptySlotsTest(LockedCase):
         return keys
 
     def expect_pages_around(self, first: int, last: int, count: int) -> None:
-        """Of `count` keys those from `first` to before `last` are gone."""
+        """Deletes, of `count` keys, those from `first` to before `last`; then pages must skip the gap."""
         keys = [b"w%05d" % i for i in range(count)]
         self.load(self.client, ((key, b"1") for key in keys))
         wait_for(lambda: ask_page(self.client, b"mr w00010 X A1").keys and int(self.client.stats(b"locks")["slot_maps"]) > 0,
@@ -151,7 +151,7 @@ class LockedDeleteTest(LockedCase):
 
         for _ in range(2):
             self.load(self.client, ((b"d%06d" % i, b"v%d" % i) for i in range(count)))
-            # The map of keys to slots is drawn when an operation finds that there are many more than then.
+            # An operation draws the map of keys to slots when it finds many more keys than at the last drawing.
             wait_for(lambda: counts() and int(self.client.stats(b"locks")["slot_maps"]) > 0, "a map is drawn")
             self.assertEqual(self.client.ask(b"mx d0001 p X"), b"HD A100")
             self.assertEqual(self.client.ask(b"mx d p X"), b"HD A%d" % (count - 100))
@@ -202,7 +202,7 @@ class RangeTouchTest(LockedCase):
 
 
 class BoundLockedPageTest(LockedPageTest):
-    """Where writers of a leaf run on one worker, which need not be the connection's."""
+    """Writers of a leaf run on one worker, which need not be the connection's."""
     options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
                                            ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "2")))
 

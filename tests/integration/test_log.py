@@ -62,7 +62,7 @@ class LogTest(DaemonCase):
 
     @staticmethod
     def limits(number: int) -> str:
-        """A dozen settings that a reload tells one by one."""
+        """A dozen settings, each of which a reload logs in a line."""
         names = ("pipeline", "scan_items", "connections", "requests_per_turn", "batch_lines", "locked_items")
         sizes = ("scan_bytes", "batch_bytes", "get_line_bytes", "output_high_water", "value_bytes")
         return "limits: {" + ", ".join([f"{name}: {number}" for name in names] +
@@ -73,7 +73,7 @@ class LogTest(DaemonCase):
         self.write_config("server: {auth_file: users}\nlimits: {connections: 3}\n")
         self.start()
         client = self.client()
-        for _ in range(3):  # more would have to wait
+        for _ in range(3):  # after three the connection has to wait
             client.send(b"set a 0 0 9\r\nann wrong\r\n")
             self.assertTrue(client.line().startswith(b"CLIENT_ERROR"))
         self.wait_log("warning wrong user or password from tcp:127.0.0.1:")
@@ -84,7 +84,7 @@ class LogTest(DaemonCase):
             self.wait_log(f": it speaks {name}")
         self.change_timeout("300ms")
         self.wait_log(": limits.idle_timeout\n")
-        self.change_timeout("off")  # before a client comes that a busy machine may keep silent for as long
+        self.change_timeout("off")  # a busy machine may keep the next client silent for as long
         client = self.client()
         self.assertEqual(client.store(b"set", b"a", b"ann secret"), b"STORED")
         self.assertEqual(client.ask(b"flush_all"), b"OK")

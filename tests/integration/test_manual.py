@@ -1,4 +1,4 @@
-"""What the daemon says of itself: --help, --version, and the man pages, which know the same flags."""
+"""The daemon's own descriptions: --help, --version, and the man pages, which list the same flags."""
 
 import re
 import shutil
@@ -47,7 +47,7 @@ class HelpTest(unittest.TestCase):
 
 
 def written(name: str, source: Path) -> str:
-    """A page that is written from a document."""
+    """A man page that is generated from a document."""
     done = output(ROOT / "server/make-manual", WRITTEN[name][0], source, "1.2.3")
     if (done.returncode, done.stderr) != (0, ""):
         raise AssertionError(done.stderr)
@@ -80,7 +80,7 @@ class ManPageTest(unittest.TestCase):
                     self.assertTrue(f"\\fB{name}\\fR ({value})" in page, name)
                     found += 1
         self.assertGreater(found, 60)
-        # What is no longer there when it was understood.
+        # Markup that the conversion has understood is gone.
         self.assertNotRegex(page, r"(?m)`|^#|^:|\*\*")
 
     def check_format(self, pages) -> None:

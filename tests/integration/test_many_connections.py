@@ -1,5 +1,5 @@
-"""Five thousand connections come and go, in every state that one can be in, and leave nothing behind: no descriptor,
-no memory, nobody counted."""
+"""Five thousand connections come and go, in every state of a connection, and leave nothing behind: no descriptor,
+no memory, no count."""
 
 import os
 import resource
@@ -58,7 +58,7 @@ class ManyConnectionsTest(DaemonCase):
             WAYS[i % len(WAYS)](client)
 
     def settled(self, watcher) -> dict:
-        """What is used once only the watcher is connected."""
+        """The memory in use once only the watcher is connected."""
         wait_for(lambda: watcher.stats()["curr_connections"] == "1", "all others are gone", 60)
         wait_for(lambda: int(watcher.stats(b"memory")["retired"]) == 0, "what was retired is freed", 60)
         return watcher.stats(b"memory")
@@ -68,7 +68,7 @@ class ManyConnectionsTest(DaemonCase):
         addresses = [self.ports()[0], self.directory / "mxkv.sock"]
         watcher = self.client()
         self.assertEqual(watcher.set(b"large", b"x" * 500000), b"STORED")
-        for address in addresses * 2:  # what is kept for the next time is made
+        for address in addresses * 2:  # fills the pools that the server keeps for later connections
             self.batch(address, BATCH)
         before = self.settled(watcher)
         descriptors = self.descriptors()
@@ -80,7 +80,7 @@ class ManyConnectionsTest(DaemonCase):
         after = self.settled(watcher)
         self.assertEqual(int(watcher.stats()["total_connections"]) - accepted, batches * BATCH)
         self.assertEqual(self.descriptors(), descriptors)
-        for name in ("items", "index", "tasks", "output", "buffers"):  # a few spans more, not some bytes a connection
+        for name in ("items", "index", "tasks", "output", "buffers"):  # room for a few spans, not for bytes per connection
             self.assertLessEqual(int(after[name]), int(before[name]) + (512 << 10), name)
         if not SANITIZED:
             self.assertLess(self.resident_kib() - resident, 8 << 10, "KiB of resident memory")

@@ -16,7 +16,7 @@ class FullTest(OwnServerCase):
     options = Options(memory_mib=limit_mib, settings=(("memory.when_full", "error"),))
 
     def fill(self, prefix: bytes, size: int) -> int:
-        """Stores until the first refusal; returns how many were stored, and takes back what was after that."""
+        """Stores until the first refusal and deletes what was stored after it; returns how many were stored before."""
         count, batch = 0, 64
         while count * size < 4 * self.limit_mib * _MIB:
             self.client.send(b"".join(block(b"set", prefix + b"%d" % (count + i), b"x" * size) for i in range(batch)))
@@ -85,7 +85,7 @@ class FullTest(OwnServerCase):
 
 @mxkv_only("memcached moves slabs, not items")
 class EvacuationTest(OwnServerCase):
-    """Where few items are left in each span the rest of it can be had for other sizes."""
+    """If each span has few items left, the rest of the span serves other sizes."""
     # The large items fit only into what the small ones leave.
     limit_mib, small_items, large_mib = (128, 250000, 60) if LONG and not SANITIZED else (32, 60000, 22)
     options = Options(memory_mib=limit_mib, settings=(("memory.when_full", "error"),))
@@ -95,7 +95,7 @@ class EvacuationTest(OwnServerCase):
                 if not name.startswith("verdict:")}
 
     def await_memory(self, enough, why: str) -> dict:
-        # The questions keep an idle server from sleeping.
+        # These requests keep an idle server from sleeping.
         return wait_for(lambda: enough(memory := self.memory()) and memory, why, _PATIENCE_S)
 
     def expect_values(self, keys, size: int) -> None:
@@ -120,7 +120,7 @@ class EvacuationTest(OwnServerCase):
             lambda now: now["retired"] == 0 and now["node:0:items:spans"] < 1.25 * now["node:0:items:live"] + (1 << 20),
             "spans run empty")
         self.assertGreater(memory["moved_items"], len(kept) // 2)
-        # What they had is there for others: most of the memory, in another size.
+        # The memory of the deleted items serves other sizes: most of it, in another size.
         large = [b"large%04d" % i for i in range(self.large_mib * _MIB // 6000)]
         self.client.store_all(large, 6000)
         self.expect_values(kept, 100)

@@ -1,4 +1,4 @@
-"""`stats memory` says what its numbers mean: each verdict that can be provoked is, and goes when its cause went."""
+"""`stats memory` explains its numbers: the test provokes each verdict that it can, and each goes when its cause is gone."""
 
 import unittest
 

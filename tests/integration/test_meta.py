@@ -1,4 +1,4 @@
-"""Meta commands by hand: what two clients see of stale items and wins, the order of flags, quiet commands, me."""
+"""Meta commands by hand: stale items and wins as two clients see them, the order of flags, quiet commands, me."""
 
 from harness import mxkv_only, scaled
 from meta_case import MetaCase
@@ -40,7 +40,7 @@ class StaleTest(MetaCase):
         self.one.ask(b"md k I T50")
         self.assertEqual(self.one.ask(b"mg k"), b"HD X W")
         self.assertEqual(self.store(b"ms k 3 I C%d T900" % before, b"two"), b"HD")
-        # The value is new; time to live, staleness and who has won stay.
+        # The value is new; the time to live, the staleness and the winner stay.
         self.assertEqual(self.value(self.two, b"mg k v t"), (b"t50 Z X", b"two"))
         self.assertEqual(self.store(b"ms k 3 I C%d" % _BIG, b"no!"), b"EX", "a greater one does not")
         self.assertEqual(self.store(b"ms k 3 C%d" % before, b"no!"), b"EX", "nor without I")
@@ -166,7 +166,7 @@ class FlagsTest(MetaCase):
     def test_q_silences_what_is_to_be_expected_and_mn_is_the_barrier(self):
         self.one.send(b"mg no v q\r\nms k 2 q\r\n12\r\nma k q\r\nma k v q\r\nmg k v q\r\nmd k q\r\nmg k q\r\nmn\r\n")
         self.assertEqual([self.one.line() for _ in range(3)], [b"VA 2", b"14", b"MN"])
-        # Failures, and errors, are told.
+        # Quiet commands still report failures and errors.
         self.one.send(b"ms k 1 q MR\r\nx\r\nms k 1 q C1\r\nx\r\nmd k q\r\nma k q\r\nms k 1 q\r\nx\r\nms k 1 q ME\r\nx\r\n"
                       b"ma k q\r\nmd k q C1\r\nms k 1 q\r\nxyzmg k q z\r\nmn\r\n")
         self.assertEqual([self.one.line() for _ in range(10)],
@@ -187,7 +187,7 @@ class FlagsTest(MetaCase):
             self.assertTrue(self.one.line().startswith(b"VERSION"))
 
     def test_me(self):
-        # 1.6.18 counts the time to live below zero.
+        # 1.6.18 counts a time to live below zero.
         self.store(b"ms k 3 T100", b"abc")
         self.one.ask(b"mg k")
         self.assertRegex(self.one.ask(b"me k"), rb"\AME k exp=-?(100|99|98) la=\d+ cas=\d+ fetch=yes cls=\d+ size=\d+\Z")

@@ -1,4 +1,4 @@
-"""mc: exact counts and numbers of a range, prefixes with their items and bytes, and estimates, against a Python model."""
+"""mc: exact counts and figures of a range, prefixes with their items and bytes, and estimates, against a Python model."""
 
 import random
 
@@ -74,14 +74,14 @@ class CountTest(MetaCase):
             wanted, percent = end - begin, int(flags[b"~"])
             self.assertLess(percent, 40)
             off = abs(int(flags[b"A"]) - wanted) * 100 / wanted
-            self.assertLess(off, 60)  # farther off than chance can be
-            self.assertLess(abs(int(flags[b"B"]) / int(flags[b"A"]) - 58), 6)  # 8 of the key, 50 of the value
+            self.assertLess(off, 60)  # farther off than chance allows
+            self.assertLess(abs(int(flags[b"B"]) / int(flags[b"A"]) - 58), 6)  # 8 bytes of the key, 50 of the value
             inside += off <= percent + 1
         self.assertGreaterEqual(inside, asked * 0.7, "of two standard errors each")
 
     def test_the_error_told_holds_for_bytes_of_skewed_sizes_too(self):
-        """One value in 500 is 500 times as long as the others: half of the bytes. 19 of 20 estimates are to be as near as
-        they say; of 150 that are, fewer than 120 come once in a million times."""
+        """One value in 500 is 500 times as long as the others: half of the bytes. 19 of 20 estimates must be within their stated
+        error; at that rate fewer than 120 of 150 are within it once in a million runs."""
         chance = random.Random(13)
         model = {b"%07d" % number: b"v" * (50000 if chance.random() < 0.002 else 100) for number in range(30000)}
         self.load(self.client, model.items())
@@ -160,7 +160,7 @@ class PrefixTest(MetaCase):
         few, many = ask_page(self.client, b"mc - D/").items
         self.assertEqual((few[0], few[2][b"A"], b"~" in few[2]), (b"few/", b"5", False))
         self.assertEqual((many[0], int(many[2][b"A"]), b"~" in many[2]), (b"many/", sizes[b"many/"], True))
-        self.assertLess(abs(int(many[2][b"B"]) / sizes[b"many/"] - 111), 4)  # 11 of the key, 100 of the value
+        self.assertLess(abs(int(many[2][b"B"]) / sizes[b"many/"] - 111), 4)  # 11 bytes of the key, 100 of the value
         exact = ask_page(self.client, b"mc - D/ e").items[1][2]
         self.assertEqual((exact[b"A"], b"~" in exact), (b"%d" % sizes[b"many/"], False))
 

@@ -1,4 +1,4 @@
-"""Of many clients who race for an item exactly one wins, whatever others do to it meanwhile."""
+"""Of many clients that race to win an item exactly one wins, whatever other clients do to the item meanwhile."""
 
 import threading
 
@@ -7,7 +7,7 @@ from meta_case import STEERED, MetaCase
 
 
 class RaceTest(MetaCase):
-    """Many clients read one item that is there to be won."""
+    """Many clients read one stale item; one of them may win it."""
     options = Options(workers=2, settings=(STEERED,))
 
     def race(self, prepare, line: bytes, rounds: int, clients: int = 6, disturb=()) -> None:
@@ -17,7 +17,7 @@ class RaceTest(MetaCase):
         def read(client):
             for _ in range(rounds):
                 barrier.wait(patience(60))
-                # Several in one stream, so that they meet within the server, too.
+                # Several lines in one write, so that they race within the server, too.
                 client.send((line + b"\r\n") * 4)
                 replies = [client.line() for _ in range(4)]
                 won = [reply for reply in replies if reply.endswith(b" W")]
@@ -51,7 +51,7 @@ class RaceTest(MetaCase):
                 barrier.wait(patience(60))
                 self.assertEqual(len(wins), 1, f"round {number}: {wins}")
         except threading.BrokenBarrierError:
-            pass  # a reader's failure tells more
+            pass  # the failure of a reader says more
         except BaseException:
             barrier.abort()
             raise

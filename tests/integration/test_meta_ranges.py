@@ -80,7 +80,7 @@ class ReadTest(MetaCase):
         self.assertEqual(self.keys_of(b"mr k30 Hk50"), [b"k30", b"k40"])
 
     def test_binary_keys(self):
-        keys = [b"\x00", b"\x00\x00", b"a b", b"z\r\n", b"\xff" * 186]  # the longest that fits in base64
+        keys = [b"\x00", b"\x00\x00", b"a b", b"z\r\n", b"\xff" * 186]  # the last one is the longest key that fits in base64
         self.store_binary((key, b"of-" + key) for key in keys)
         expected = sorted(keys + self.all)
         for words, wanted in ((b"", expected), (b" r", expected[::-1])):
@@ -118,7 +118,7 @@ class DeleteTest(MetaCase):
         self.assertTrue(all(count == 700 for count in removed[:-1]), removed)
         left = keys[:len(keys) // 4] + keys[len(keys) // 2:]
         self.assertTrue([item[0] for item in all_items(self.client, b"mr -")] == left)
-        # What was flushed before is counted until its memory comes back.
+        # The count includes flushed items until their memory comes back.
         wait_for(lambda: int(self.client.stats()["curr_items"]) == len(left), "the number of items is that of those left")
         self.assertEqual(sum(delete_all(self.client, b"mx d p")), len(left))
         self.assertEqual(ask_page(self.client, b"mr -").items, [])
@@ -155,7 +155,7 @@ class DeleteTest(MetaCase):
     def test_expired_items_go_uncounted(self):
         self.client.set(b"e1", b"v")
         self.client.store(b"set", b"e2", b"v", exptime=-1)
-        # What was flushed before is counted until its memory comes back.
+        # The count includes flushed items until their memory comes back.
         wait_for(lambda: int(self.client.stats()["curr_items"]) in (1, 2), "what is there is counted")
         self.assertEqual(delete_all(self.client, b"mx e p"), [1])
         self.assertEqual(self.client.stats()["curr_items"], "0")
@@ -175,7 +175,7 @@ class DeleteTest(MetaCase):
 
 @mxkv_only("mx")
 class BoundDeleteTest(DeleteTest):
-    """Where writers of a leaf run on one worker, which need not be the connection's."""
+    """Writers of a leaf run on one worker, which need not be the connection's."""
     options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
                                            ("experimental.index.inner", "optimistic_scheduling")))
 
@@ -232,7 +232,7 @@ class ModelTest(MetaCase):
 
 @mxkv_only("mr, mx")
 class ConcurrentTest(MetaCase):
-    """Pages while others write: order, no doubles, nothing lost of what stays."""
+    """Pages while others write: keys come in order, none twice, and no key that stays is missing."""
     options = Options(settings=(("limits.scan_items", "97"),))
 
     def test_pages_while_others_write(self):

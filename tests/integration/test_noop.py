@@ -1,4 +1,4 @@
-"""mn is answered when all that was sent before it has taken effect, also what asked for no answer."""
+"""The server answers mn when all requests before it have taken effect, including those without a reply."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What exporters and people look at: every name of the Prometheus exporter, latencies, slow requests, hot keys, connections."""
+"""Figures that exporters and people read: all names of the Prometheus exporter, latencies, slow requests, hot keys, clients."""
 
 import re
 import subprocess
@@ -9,13 +9,13 @@ from harness import DaemonCase, Options, ServerCase, mxkv_only, patience, scaled
 from harness.connection import block
 
 MEMCACHED_TOOL = Path("/usr/share/memcached/scripts/memcached-tool")
-# What memcached_exporter reads of `stats`, but for those of extstore and proxy, which it reads only where they are.
+# The names of `stats` that memcached_exporter reads, without extstore's and proxy's, which it reads only if present.
 _GENERAL = """version uptime time get_hits get_misses delete_hits delete_misses incr_hits incr_misses decr_hits decr_misses
 cas_hits cas_misses touch_hits touch_misses cas_badval cmd_flush cmd_set rusage_user rusage_system bytes limit_maxbytes
 curr_items total_items bytes_read bytes_written curr_connections total_connections rejected_connections conn_yields
 listen_disabled_num evictions reclaimed store_too_large store_no_memory lru_crawler_starts direct_reclaims
 crawler_items_checked crawler_reclaimed moves_to_cold moves_to_warm moves_within_lru accepting_conns""".split()
-# What other tools ask for.
+# The names that other tools read.
 _OF_TOOLS = """malloc_fails hash_power_level hash_bytes lrutail_reflocked lru_bumps_dropped response_obj_oom response_obj_count
 response_obj_bytes read_buf_count read_buf_bytes read_buf_bytes_free read_buf_oom connection_structures slabs_moved""".split()
 _ITEMS = """number age hits_to_hot hits_to_warm hits_to_cold hits_to_temp crawler_reclaimed evicted evicted_nonzero
@@ -56,7 +56,7 @@ class ExporterTest(ServerCase):
         self.assertEqual(len(classes), int(stats["active_slabs"]))
         for number in classes:
             self.numbers(stats, [f"{number}:{name}" for name in _SLABS])
-            # Since 1.5 it is one of `items`; an exporter that finds it in both gives up.
+            # Since 1.5 this name belongs to `items`; an exporter that finds it in both groups fails.
             self.assertNotIn(f"{number}:mem_requested", stats)
             used, free, total = (int(stats[f"{number}:{name}_chunks"]) for name in ("used", "free", "total"))
             self.assertEqual(used + free, total)
@@ -286,7 +286,7 @@ class SampledTest(ServerCase):
         self.assertEqual(set(stats), {"key:common", "key:base64:AA==", "range:user:"})
 
     def test_a_request_that_waited_long_is_in_the_slow_log(self):
-        # Many at once: those that were taken first wait until the round that answers all of them is over.
+        # Many requests at once: the first ones wait until the round that answers all of them is over.
         self.client.set(b"large", b"x" * 1000)
         crowd = [self.connect() for _ in range(8)]
 
@@ -323,7 +323,7 @@ class RhythmTest(ServerCase):
         hot = {name: list(map(int, value.split())) for name, value in client.stats(b"hot").items()}
         self.assertEqual(set(hot), {"key:a", "key:b", "key:c", "key:d"})
         for name, (about, least, most) in hot.items():
-            # A hundred samples of each: half or twice as many are five deviations away.
+            # There are about a hundred samples of each: half or twice as many are five deviations away.
             self.assertTrue(rounds * 64 // 2 < about < rounds * 64 * 2, (name, about))
             self.assertTrue(least < about < most, (name, least, most))
         timed = client.stats(b"latency")

@@ -1,4 +1,4 @@
-"""One connection with a deep pipeline of reads: a worker with nothing to do takes part of them, and nobody notices but by `stats runtime`."""
+"""One connection with a deep pipeline of reads: an idle worker takes part of them, which shows only in `stats runtime`."""
 
 import random
 import time
@@ -31,7 +31,7 @@ class OfferCase(OwnServerCase):
                 self.assertEqual(self.client.line(), b"STORED")
 
     def read(self, client, depth: int) -> None:
-        """Keys at random, some of which are not there, by get and by mg: each reply is known beforehand."""
+        """Random keys, some of them absent, by get and by mg: the test knows each reply beforehand."""
         numbers = [self.random.randrange(_KEYS + 200) for _ in range(depth)]
         client.send(b"".join((b"mg key-%d v\r\n" if number % 3 else b"get key-%d\r\n") % number for number in numbers))
         for number in numbers:

@@ -1,5 +1,5 @@
-"""The ten steps of OPERATING.md's "On call", in their order, on one server that a job of the night has filled: each with
-the program that one would take."""
+"""The ten steps of OPERATING.md's "On call", in order, with the tools that it names, on one server that a nightly job has
+filled."""
 
 import json
 import os
@@ -45,7 +45,7 @@ class OnCallTest(AdminCase, TlsCase):
         self.end()
 
     def begin(self) -> None:
-        """A server with TLS, users and administration; a job that stores more than there is room for."""
+        """A server with TLS, users and administration; a job that stores more than fits."""
         self.users = self.directory / "users.yaml"
         self.write_users(NIGHTLY % "")
         self.write_config(
@@ -76,7 +76,7 @@ class OnCallTest(AdminCase, TlsCase):
         return client
 
     def cli(self, *arguments: str, code: int = 0) -> str:
-        """mxkv-cli of the administrator, by TLS."""
+        """mxkv-cli as the administrator, by TLS."""
         variables = {name: value for name, value in os.environ.items() if not name.startswith("MXKV_")}
         done = subprocess.run(
             [environment.MXKV_CLI, "--server", f"localhost:{self.ports()[0]}", "--tls", "--ca", str(self.root.file),
@@ -86,7 +86,7 @@ class OnCallTest(AdminCase, TlsCase):
         return done.stdout
 
     def sums(self) -> dict:
-        """Each family's samples by name, added up."""
+        """The sum of each family's samples, by name."""
         found = {}
         for family in text_string_to_metric_families(self.get("/metrics").text):
             for sample in family.samples:

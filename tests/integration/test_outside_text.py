@@ -1,4 +1,4 @@
-"""Text from outside does no more than stand where it is printed: peers' names, keys, certificates, in line protocols, in the
+"""Text from outside has no effect where it is printed: peers' names, keys and certificates, in line protocols, in the
 log, on the page and on a terminal."""
 
 import json
@@ -16,7 +16,7 @@ from harness.environment import patience
 from test_clients import event, listed
 
 NAMES = ("peer \r\nSTAT forged 1\r\nEND\r\n", "peer a b", "peer:x\ny", "peer%41\x1b]0;t\x07", "peer\u009b31m")
-# Taken by the text protocol, and obeyed by a terminal: ESC, OSC, C1 as UTF-8 and raw, a turned direction of writing.
+# Keys that the text protocol accepts and a terminal obeys: ESC, OSC, C1 as UTF-8 and raw, reversed direction of writing.
 KEYS = (b"esc\x1b[31m", b"osc\x1b]0;title\x07", b"c1\xc2\x9b31m", b"raw\x9b31m", b"rlo\xe2\x80\xaegpj.exe")
 OBEYED = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\x8e\x8f\xa8-\xae]|(?<![\xc2-\xf4])(?<![\x80-\xbf])[\x80-\xbf]")
 
@@ -35,7 +35,7 @@ class OutsideTextTest(DaemonCase):
         self.start("--set", "stats.sample=1", *options, listen=("127.0.0.1:0", "unix:server.sock"))
 
     def named_client(self, name: str) -> Connection:
-        """Of a unix socket whose own end is bound to a path."""
+        """A client of a unix socket whose own end is bound to a path."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.addCleanup(connection.close)
         before = os.getcwd()
@@ -109,7 +109,7 @@ class OutsideTextTest(DaemonCase):
         self.end()
 
     def on_terminal(self, *arguments) -> bytes:
-        """What mxkv-cli writes to a terminal."""
+        """The output of mxkv-cli on a terminal."""
         process, master = pty.fork()
         if process == 0:
             os.execve(environment.MXKV_CLI, [environment.MXKV_CLI, "--server", f"127.0.0.1:{self.ports()[0]}", *arguments],

@@ -9,7 +9,7 @@ from scanning import UNHURRIED
 
 
 class Model:
-    """A dictionary that answers as the server should; keys of one run are nobody else's."""
+    """A dictionary that predicts the server's replies; no other run uses the keys of this one."""
 
     def __init__(self, prefix: bytes, seed: int):
         self.chance = random.Random(seed)
@@ -17,7 +17,7 @@ class Model:
         self.values = {}
 
     def step(self):
-        """(request, reply) of one random command, the model changed accordingly."""
+        """(request, reply) of one random command; the model changes accordingly."""
         key = self.chance.choice(self.keys)
         action = self.chance.choice((self.store, self.store, self.get, self.get, self.change, self.count, self.remove,
                                      self.get_many))
@@ -70,7 +70,7 @@ class Model:
 
 
 class ScanningModel(Model):
-    """Adds scans over the run's own keys: a range waits for the writes before it."""
+    """Adds scans over the run's own keys: a scan waits for the writes before it."""
 
     def get_many(self, key):
         if self.chance.random() < 0.5:
@@ -80,7 +80,7 @@ class ScanningModel(Model):
 
 
 def expect_in_order(client: Connection, model: Model, steps: int) -> None:
-    """Sends all in one go while another thread reads, and compares every byte."""
+    """Sends all requests in one go while another thread reads, and compares every byte."""
     pairs = [model.step() for _ in range(steps)]
     expected = b"".join(reply for _, reply in pairs) + b"VERSION "
     sender = threading.Thread(target=client.send, args=(b"".join(request for request, _ in pairs) + b"version\r\n",))
@@ -96,7 +96,7 @@ def expect_in_order(client: Connection, model: Model, steps: int) -> None:
 
 
 class PipelineProperties:
-    """Run once for each set of options below."""
+    """These tests run once for each set of options below."""
 
     def setUp(self):
         self.connect().ask(b"flush_all")
@@ -187,6 +187,6 @@ class EpochATaskTest(PipelineProperties, ServerCase):
 
 @mxkv_only("limits")
 class NarrowLimitsTest(PipelineProperties, ServerCase):
-    """Every limit of a turn at its least: all pipelines go through the paths that wait."""
+    """Every limit of a turn at its minimum: all pipelines take the paths that wait."""
     options = Options(workers=2, settings=(UNHURRIED, ("limits.requests_per_turn", "1"), ("limits.pipeline", "2"),
                                            ("limits.output_high_water", "4KiB")))

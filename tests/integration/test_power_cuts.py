@@ -1,9 +1,9 @@
-"""The power is cut, syncs fail, the disk is full or slow: what was answered is there, and the daemon says what is wrong.
+"""The power is cut, syncs fail, the disk is full or slow: acknowledged changes survive, and the daemon reports the failure.
 
-The disk is a library between the daemon and its files (faults/faulty_disk.cpp): after a cut what was not synced is old, new
+A library between the daemon and its files plays the disk (faults/faulty_disk.cpp): after a cut unsynced data are old, new
 or garbage.
 
-    MXKV_CUTS=300 python3 -B -m unittest test_power_cuts.PowerCutTest     so many cuts; six without
+    MXKV_CUTS=300 python3 -B -m unittest test_power_cuts.PowerCutTest     number of cuts; six without
 """
 
 import os
@@ -37,11 +37,11 @@ class FaultyDiskCase(DurableCase):
                                        "FAULTY_DISK_SIDE": str(self.side), "FAULTY_DISK_CONTROL": str(self.control)}
 
     def begin(self, *arguments, full: bool = False, **options) -> int:
-        """`full`: the disk is, from before the start on."""
+        """`full`: the disk is full before the daemon starts."""
         return super().begin(*arguments, env=self.variables | ({"FAULTY_DISK_FULL": "1"} if full else {}), **options)
 
     def tell(self, command: str) -> None:
-        """Returns when it is obeyed, if the process goes on."""
+        """Sends a command to the disk; returns when the disk has obeyed it, except for a cut, which ends the process."""
         obeyed = self.control.with_name(self.control.name + ".obeyed")
         before = obeyed.stat().st_size if obeyed.exists() else 0
         self.control.write_text(command + "\n")
@@ -50,20 +50,20 @@ class FaultyDiskCase(DurableCase):
 
     @staticmethod
     def load(clients, port: int, answers: int) -> None:
-        """Starts the clients and returns when they have had so many answers more."""
+        """Starts the clients and returns when they have had so many more answers."""
         wanted = clients.answers + answers
         clients.start(port)
         wait_for(lambda: clients.answers >= wanted, f"{answers} answers")
 
     def cut(self, seed: int) -> float:
-        """Cuts the power; returns when that was."""
+        """Cuts the power; returns the time."""
         self.tell(f"cut {seed}")
         self.assertEqual(self.process.wait(timeout=patience(30)), _CUT_CODE, self.log())
         self.assert_no_report()
         return time.monotonic()
 
     def refused(self, client) -> str:
-        """Why a write is refused; empty: it is not."""
+        """Why the server refuses a write; empty: it accepts writes."""
         reply = client.set(b"probe", b"1")
         if reply == b"STORED":
             return ""
@@ -85,7 +85,7 @@ class PowerCutTest(FaultyDiskCase):
             crashed = self.cut(chance.randrange(1 << 32))
             clients.join()
             noticed += self.check_without_newest(chance.randrange(3))
-            while chance.random() < 0.3:  # also while it comes back
+            while chance.random() < 0.3:  # a daemon that recovers is also cut
                 self.begin(wait="")
                 time.sleep(chance.uniform(0.05, 0.2))
                 self.cut(chance.randrange(1 << 32))
@@ -98,7 +98,7 @@ class PowerCutTest(FaultyDiskCase):
         self.end(signal.SIGTERM)
         told = [tuple(map(int, line.split())) for line in (self.side / "cuts").read_text().splitlines()]
         spoiled, undone = (sum(column) for column in zip(*told))
-        self.assertGreater(spoiled, len(told))  # the library does stand between
+        self.assertGreater(spoiled, len(told))  # the library works: cuts spoil sectors
         self.assertGreater(noticed, 0)
         print(f"PowerCutTest: {len(told)} cuts, {noticed} lost segments noticed, {spoiled} sectors and {undone} changes of "
               f"names lost, {clients.answers} answers, {without_answer} commands without one took effect")
@@ -106,7 +106,7 @@ class PowerCutTest(FaultyDiskCase):
 
 class FailedDiskTest(FaultyDiskCase):
     def test_a_failed_sync_is_never_trusted_again(self):
-        """The replies that waited are not sent; a checkpoint makes it whole, and then writes are served again."""
+        """The server never sends the waiting replies; a checkpoint makes the data whole, and then it accepts writes again."""
         port = self.begin()
         clients = Clients(seed=5)
         clients.fill(port)
@@ -132,7 +132,7 @@ class FailedDiskTest(FaultyDiskCase):
         self.check_after_a_cut(clients)
 
     def check_after_a_cut(self, clients) -> None:
-        """What is in memory now, after the failure, is what the next process has."""
+        """The data in memory after the failure are the data that the next process has."""
         port = self.ports()[0]
         clients.reconcile(port)
         self.load(clients, port, 900)
@@ -156,7 +156,7 @@ class FailedDiskTest(FaultyDiskCase):
         self.assertEqual(client.set(b"before", b"1"), b"STORED")
         self.tell("full on")
         other = self.client(port, timeout=60)
-        other.send(b"set held 0 0 1\r\n2\r\n")  # it waits for the disk, and is answered in the end
+        other.send(b"set held 0 0 1\r\n2\r\n")  # this reply waits for the disk, and comes in the end
         why = wait_for(lambda: client.stats(b"durability").get("refusal"), "writes are refused")
         self.assertIn("no space left", why)
         self.assertEqual(client.get(b"before"), b"1")
@@ -168,7 +168,7 @@ class FailedDiskTest(FaultyDiskCase):
         self.tell("full off")
         self.assertEqual(other.line(), b"STORED")
         wait_for(lambda: not self.refused(client), "writes are served again")
-        self.assertNotIn("flush_all from", self.log())  # it was refused
+        self.assertNotIn("flush_all from", self.log())  # the server refused it
         crashed = self.cut(3)
         self.assertGreater(crashed, 0)
         client = self.client(self.begin())
@@ -178,7 +178,7 @@ class FailedDiskTest(FaultyDiskCase):
         client = self.client(self.begin())
         self.assertEqual(client.set(b"before", b"1"), b"STORED")
         self.end(signal.SIGTERM)
-        for _ in range(2):  # nothing is promised meanwhile, so that nothing is missing behind it
+        for _ in range(2):  # a start that refuses writes promises nothing, so the next one misses nothing
             client = self.client(self.begin(full=True))
             self.assertIn("journal: writes are refused: no space left on device", self.log())
             self.assertEqual(client.get(b"before"), b"1")
@@ -194,7 +194,7 @@ class FailedDiskTest(FaultyDiskCase):
         self.assertEqual((client.get(b"before"), client.get(b"probe")), (b"1", b"1"))
 
     def test_a_start_without_room_for_the_journals_end_is_refused(self):
-        """Behind a kill the last groups may be in the system's memory only: they are copied before anybody reads them."""
+        """After a kill the last groups may be in the system's memory only: the start copies them before any client reads them."""
         client = self.client(self.begin())
         self.assertEqual(client.set(b"before", b"1"), b"STORED")
         self.crash()

@@ -1,4 +1,4 @@
-"""USDT probes: the program has those that the documents and scripts name, and no others; they fire where the kernel lets one look."""
+"""USDT probes: the program has exactly those that the documents and scripts name, and they fire if the kernel allows tracing."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""protocol/PROTOCOL.md tells the truth: its examples, sent to a server, are answered so, and nothing is left out."""
+"""protocol/PROTOCOL.md is true and complete: a server answers its examples as printed, and it leaves nothing out."""
 
 import re
 import string
@@ -17,7 +17,7 @@ _ERRORS = re.compile(r'"(?:CLIENT_ERROR|SERVER_ERROR) ([^"]+?)(?:\\r\\n)?"')
 
 
 def command_words(texts) -> set:
-    """All names of commands that the parser's sources compare a line's first word with."""
+    """All command names with which the parser's sources compare a line's first word."""
     return {one or other for text in texts for one, other in _WORDS.findall(text)}
 
 
@@ -50,7 +50,7 @@ class CompletenessTest(unittest.TestCase):
 
 
 class MismatchTest(unittest.TestCase):
-    """The comparison itself: without a server."""
+    """The comparison itself, without a server."""
 
     class Script:
         def __init__(self, answers: bytes):
@@ -147,7 +147,7 @@ class ProtocolDocumentTest(DaemonCase):
         return b"CLIENT_ERROR invalid flag" in answers
 
     def tables(self) -> list:
-        """Of both tables of flags: letter -> commands."""
+        """For both tables of flags: letter -> commands."""
         rows = [{}, {}]
         for part, found in zip(("## Meta commands", "## Ranges in the meta form"), rows):
             text = DOCUMENT.read_text().partition(part)[2].partition("\n## ")[0]

@@ -1,4 +1,4 @@
-"""The Python client against a server: every command, and what a range promises while others write."""
+"""The Python client against a server: every command, and the guarantees of ranges while others write."""
 
 import threading
 import unittest

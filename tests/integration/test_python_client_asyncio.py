@@ -1,4 +1,4 @@
-"""The Python client for asyncio: the same commands, and what tasks that share it, or are cancelled, may rely on."""
+"""The Python client for asyncio: the same commands, and its guarantees for tasks that share it or are cancelled."""
 
 import asyncio
 import ssl

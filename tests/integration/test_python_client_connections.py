@@ -1,4 +1,4 @@
-"""The Python client where connections end, servers restart, passwords are wrong, and many threads share it."""
+"""The Python client if connections end, servers restart, passwords are wrong, or many threads share it."""
 
 import contextlib
 import os
@@ -212,7 +212,7 @@ class LoginTest(DaemonCase):
                 client.set("bob:1", "x", noreply=True)
                 client.delete("bob:1", noreply=True)
                 with self.assertRaises(mxkv.Forbidden):
-                    ask()  # told late: whose error it is nobody knows
+                    ask()  # the error of an earlier noreply command, which the client cannot attribute
                 self.assertEqual([client.count("ann:"), client.get("ann:1"), client.delete("ann:9")], [1, b"1", False])
 
 
@@ -274,7 +274,7 @@ class ReadmeTest(ServerCase):
             self.assertLessEqual(len([line for line in example.splitlines() if line]), 5)
             code = example.replace("localhost:11211", f"127.0.0.1:{self.server.port}")
             said = []
-            exec(compile(code, str(readme), "exec"), {"print": lambda *words: said.append(words)})  # noqa: S102 - our own text
+            exec(compile(code, str(readme), "exec"), {"print": lambda *words: said.append(words)})  # our own text
             self.assertEqual(said, [(f"user:{number:04}", str(number)) for number in range(2500)])
 
 

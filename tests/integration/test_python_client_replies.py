@@ -1,4 +1,4 @@
-"""The part of the Python client that reads replies, without a server: cut at every byte, wrong in many ways."""
+"""The part of the Python client that reads replies, without a server: streams cut at every byte, and wrong in many ways."""
 
 import random
 import unittest
@@ -9,7 +9,7 @@ from mxkv._batch import Batch
 from mxkv._wire import Codec, Exchange, PlainSerde, ReplyReader
 
 CODEC = Codec(PlainSerde())
-STAY = bool  # what an exchange calls to leave its connection: nothing happens
+STAY = bool  # an exchange calls this to leave its connection; it does nothing
 SHOW = _ranges.Show(details=True)
 
 

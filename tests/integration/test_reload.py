@@ -1,4 +1,4 @@
-"""SIGHUP: limits and time-outs take effect for the running daemon, what cannot change is refused whole and named."""
+"""SIGHUP: limits and timeouts take effect at once; the daemon refuses a file that changes anything else, and names it."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ from harness.beside import load_tests  # noqa: F401
 
 
 class ReloadCase(DaemonCase):
-    """Configures, starts, and reloads; each reload is known by a line of the log."""
+    """Configures, starts, and reloads; a line of the log shows each reload."""
 
     def reload(self, text: str, expected: str) -> None:
         self.write_config(text)

@@ -15,7 +15,7 @@ class ReplyCase(ServerCase):
     def check(self, rows) -> None:
         for row in rows:
             with self.subTest(row.name):
-                # Written apart from the stream, so that it is through before a stream that closes.
+                # A separate connection writes this, so that it is done before a stream that ends with a close.
                 prepare = self.connect()
                 prepare.send(_STATE)
                 self.assertEqual([prepare.line() for _ in range(3)][-1], b"STORED")

@@ -1,5 +1,5 @@
-"""What a client waits for its reply, and what the server tells of that: `stats latency`, `stats slow`, metrics, the page and
-mxkv-cli. The disk takes a second for each sync, so that the wait for it is most of it."""
+"""The time that a client waits for its reply, and the times that the server reports: `stats latency`, `stats slow`, metrics, the
+page and mxkv-cli. Each sync of the disk takes a second, so that most of the time is the wait for it."""
 
 import json
 import select
@@ -45,7 +45,7 @@ class ReplyTimesTest(FaultyDiskCase, AdminCase, TlsCase):
         self.end()
 
     def wait_for_the_disk(self, client, name: str) -> tuple:
-        """Writes until a reply is held: how many writes, the last one's key, and how many ns it was held at least."""
+        """Writes until a reply is held; returns the number of writes, the last key, and the least time it was held, in ns."""
         for sets in range(1, 1000):
             key = f"{name}{sets}"
             client.send(block(b"set", key.encode(), b"1"))
@@ -61,7 +61,7 @@ class ReplyTimesTest(FaultyDiskCase, AdminCase, TlsCase):
         raise AssertionError("no reply waited for the disk")
 
     def is_held(self, client) -> bool:
-        """Waits until the reply has come, or waits for the disk."""
+        """Waits until the reply has come or is held for the disk; returns whether it is held."""
         def known():
             return self.answered(client) or int(self.observer.stats(b"durability")["held_connections"]) > 0
         wait_for(known, "the reply comes, or waits for the disk", 120)
@@ -72,7 +72,7 @@ class ReplyTimesTest(FaultyDiskCase, AdminCase, TlsCase):
         return bool(select.select([client.socket], [], [], 0)[0])
 
     def told(self, key: str, sets: int) -> dict:
-        """The longest time of a set that each door tells, in ns; the reply came a moment ago."""
+        """The longest time of a set by each way of reading it, in ns; the reply has just come."""
         wait_for(lambda: int(self.observer.stats(b"latency").get("set:samples", 0)) >= sets, "all are timed", 120)
         return {"latency": int(self.observer.stats(b"latency")["set:max_ns"]), "slow": self.slow(key),
                 "metrics": self.longest_of_metrics(),
@@ -89,7 +89,7 @@ class ReplyTimesTest(FaultyDiskCase, AdminCase, TlsCase):
         return next(one for one in self.get_json("/status.json")["latency"] if one["command"] == "set")
 
     def longest_of_metrics(self) -> float:
-        """The upper bound of the last bucket that is not empty."""
+        """The upper bound of the last non-empty bucket."""
         prefix = 'mxkv_command_duration_seconds_bucket{command="set",le="'
         buckets = {float(name[len(prefix):-2]): value for name, value in self.metrics().items() if name.startswith(prefix)}
         return min(bound for bound, value in buckets.items() if value == buckets[float("inf")]) * 1e9

@@ -50,8 +50,8 @@ class ManyKeysTest(ScanCase):
 
 
 class CeilingProperties:
-    """The server's ceiling, not the client's limit, ends the pages: a cursor comes unasked, and nothing is lost."""
-    items = (3000, 500)  # more than a page takes; under sanitizers
+    """The server's ceiling, not the client's limit, ends the pages: the server adds a cursor unasked, and no key is lost."""
+    items = (3000, 500)  # more items than a page takes; fewer under sanitizers
 
     def setUp(self):
         self.client = self.connect()
@@ -99,7 +99,7 @@ class TimeCeilingTest(CeilingProperties, ScanCase):
 
 @mxkv_only("scans")
 class AllKindsOfItemsTest(ScanCase):
-    """Rows of usual items, and between them those that are not: other lengths, flags, times to live, large values."""
+    """Rows of usual items, and unusual ones between them: other lengths, flags, times to live, large values."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,4 +1,4 @@
-"""What the store does of its own is deferred work that any worker may take: scans of checkpoints, and sweeps."""
+"""The store's own upkeep is deferred work that any worker may take: scans of checkpoints, and sweeps."""
 
 import time
 

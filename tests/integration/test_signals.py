@@ -1,5 +1,5 @@
-"""Signals at every stage of a connection: what was asked for is answered, what was not said whole is not waited for,
-and nobody holds up the end for longer than the drain time-out."""
+"""Signals at every stage of a connection: the server answers complete requests, does not wait for incomplete ones,
+and no client delays the end beyond the drain timeout."""
 
 import fcntl
 import os
@@ -29,11 +29,11 @@ class StagesBase(DaemonCase):
 @mxkv_only("it drains")
 class StagesTest(StagesBase):
     def clients(self, **options):
-        """One over TCP, one over the unix socket: the stages are the same."""
+        """One client over TCP, one over the unix socket: the stages are the same."""
         return [self.client(**options), self.client(self.directory / "mxkv.sock", **options)]
 
     def each_signal(self, stage, timeout="60s"):
-        """`stage` brings a connection to where it should be and returns what is checked after the end."""
+        """`stage` brings a connection to the stage under test and returns the check to run after the end."""
         for how in ENDING:
             with self.subTest(how.name):
                 self.start_one(timeout=timeout)
@@ -76,7 +76,7 @@ class StagesTest(StagesBase):
         self.each_signal(stage)
 
     def begin_reply(self, client) -> None:
-        """A long reply is on its way, and not read."""
+        """Starts a long reply, and does not read it."""
         self.assertEqual(client.set(b"large", VALUE), b"STORED")
         client.send(b"get large\r\n")
         client.socket.recv(1, socket.MSG_PEEK)
@@ -111,7 +111,7 @@ class StagesTest(StagesBase):
 
 @mxkv_only("it drains")
 class DrainingTest(StagesBase):
-    """While it drains: a client with a large reply keeps the daemon there."""
+    """The server drains: a client with a large unread reply keeps it running."""
 
     def setUp(self):
         super().setUp()
@@ -178,7 +178,7 @@ class TerminalTest(DaemonCase):
         master = self.start_on_terminal(lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         os.close(master)
 
-        def reloads():  # two that come together are one to the system
+        def reloads():  # two pending signals become one
             self.process.send_signal(signal.SIGHUP)
             return "reload: nothing changed" in self.log()
         wait_for(reloads, "one that is sent is still heeded")

@@ -1,4 +1,4 @@
-"""Everything that makes leaves go, at once and for long: nobody waits for an answer in vain, and what is left is what lives.
+"""Every way that empties leaves, at once and for long: no client waits in vain for an answer, and only live data remain.
 
     MXKV_TEST_LONG=1 python3 -B -m unittest test_soak              a minute and a half with each number of workers
     MXKV_SOAK_S=1200 python3 -B -m unittest test_soak              an hour
@@ -42,7 +42,7 @@ class Soak:
         return found | {"uncharged": found["rss"] - found["used"]}
 
     def load(self, seconds: float) -> soak.Tally:
-        """At least so long, until three times the limit was stored, in all ways. The first client's failure is raised."""
+        """Runs at least so long, and until three times the limit was stored, in all ways. Raises the first client's failure."""
         tally = soak.Tally(self.server)
         load = Threads(self.server.port, timeout=soak.LOST_S)
         readers = Threads(self.server.port, timeout=soak.LOST_S, receive_buffer=4096)
@@ -74,8 +74,8 @@ class Soak:
         return tally
 
     def empty(self) -> None:
-        """What has a time to live expires; the rest is deleted, page by page."""
-        # A sweep comes behind all other work, and eviction may be first: so until one does there is more for it.
+        """Items with a time to live expire; deletes the rest, page by page."""
+        # Sweeps run after all other work, and eviction may come first: so the test adds expiring items until a sweep runs.
         swept = int(self.client.stats()["crawler_reclaimed"])
 
         def a_sweep_came() -> bool:
@@ -95,28 +95,26 @@ class Soak:
                 return
 
     def bounds(self, fresh: dict) -> dict:
-        """What may be there when nothing is stored."""
+        """The most that may remain when nothing is stored."""
         workers = self.options.workers
         return {
             "curr_items": 0,
             "retired": 0,
-            # Of each level stay the first node and a few that could not be folded: of tens of thousands that there
-            # were, 70 nodes of 896 bytes.
+            # On each level the first node stays, and a few that could not be folded: 70 nodes of 896 bytes, of tens of thousands.
             "live_index": 64 * _KIB,
             "live_items": 0,
-            # Spans of 64 KiB: each worker keeps one of each size that it used, of which there are some ten.
+            # Spans of 64 KiB: each worker keeps one span of each of the some ten sizes that it used.
             "index": (workers + 1) * _MIB,
             "items": (workers + 1) * _MIB,
-            # Arenas of 2 MiB, for five sizes of blocks, which are never given back: the most that was in flight at once.
-            # More than half of the limit would be what a cache must not lose to its tasks.
+            # Arenas of 2 MiB, for five sizes of blocks, which are never given back: the peak of tasks in flight.
+            # A cache must not lose more than half of its limit to its tasks.
             "tasks": max(_LIMIT_MIB, 64) * _MIB // 2,
-            # Four free superblocks of 2 MiB and a part in 32 of the limit are kept for items, and as much for nodes; and 8 MiB
-            # for the C library's heap.
+            # Items keep four free superblocks of 2 MiB and 1/32 of the limit, nodes as much; the C library's heap keeps 8 MiB.
             "uncharged": fresh["uncharged"] + (2 * 4 * 2 + 2 * _LIMIT_MIB // 32 + 8) * _MIB,
         }
 
     def expect_only_what_lives(self, fresh: dict) -> dict:
-        """Memory comes back within epochs; sweeps and unlinking go on behind what emptied the tree."""
+        """Memory comes back within epochs; sweeps and unlinking run after the operations that emptied the tree."""
         bounds = self.bounds(fresh)
         if SANITIZED:
             del bounds["uncharged"]
@@ -132,7 +130,7 @@ class Soak:
             time.sleep(0.5)
 
     def wake_workers(self) -> None:
-        """A worker that sleeps does not look at what others freed of its blocks, unless that is much."""
+        """A sleeping worker does not look at its blocks that other workers freed, unless they are many."""
         clients = [self.connect(timeout=soak.LOST_S) for _ in range(2 * self.options.workers)]
         for client in clients:
             self.assertEqual(client.ask(b"mn"), b"MN")
@@ -147,7 +145,7 @@ class Soak:
             raise
 
     def state(self) -> str:
-        """Of a server that did not answer: does it work, for whom, and at what."""
+        """The state of a server that did not answer: whether it works, for which client, and at what."""
         ticks = self.server.cpu_ticks()
         time.sleep(1)
         lines = [f"{self.server.cpu_ticks() - ticks} ticks of CPU in a second", self.server.log()[-2000:]]
@@ -199,6 +197,6 @@ class SoakFourWorkersTest(Soak, OwnServerCase):
 @mxkv_only("ranges, batches, and a clock that can be moved")
 @unittest.skipUnless(environment.SOAK_S, "by hand: MXKV_SOAK_S")
 class SoakBoundTest(Soak, OwnServerCase):
-    """Where writers of a node run on one worker: many more tasks wait, which take memory."""
+    """Writers of a node run on one worker: many more tasks wait, which take memory."""
     options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("experimental.index.leaves", "optimistic_scheduling"),
                                                                           ("experimental.index.inner", "optimistic_scheduling")))

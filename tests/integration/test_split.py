@@ -1,4 +1,4 @@
-"""Where a stream is cut into writes makes no difference to the replies."""
+"""The places where a stream is cut into writes do not change the replies."""
 
 import array
 import fcntl
@@ -27,7 +27,7 @@ _STREAM = b"".join([
 
 
 class SplitTest(ServerCase):
-    """The stream leaves the same state behind that it began with, so that it can be sent again and again."""
+    """The stream restores the state that it began with, so a test can send it again and again."""
 
     def setUp(self):
         converse(self.server.port, [_STREAM])
@@ -50,7 +50,7 @@ class SplitTest(ServerCase):
         for cut in range(1, len(_STREAM)):
             connection = Connection(self.server.port)
             connection.send(_STREAM[:cut])
-            # The first part is seen alone before the second is sent, or the split would be none.
+            # The server must see the first part alone before the second one is sent, or the stream is not split.
             self.wait_consumed(connection)
             connection.send(_STREAM[cut:])
             connection.finish_sending()
@@ -59,7 +59,7 @@ class SplitTest(ServerCase):
 
     @staticmethod
     def wait_consumed(connection):
-        # Nought when the peer's kernel has taken all. A moment more lets its process read it.
+        # 0 once the peer's kernel has taken all bytes. Wait a moment more, so that its process reads them.
         deadline = time.monotonic() + 1
         while unsent(connection.socket) and time.monotonic() < deadline:
             time.sleep(0.0002)

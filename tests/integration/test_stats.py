@@ -21,7 +21,7 @@ class StatsTest(ServerCase):
         self.client = self.connect()
 
     def delta(self, command: bytes, reply_lines: int) -> dict:
-        """What one command changed in the numeric stats."""
+        """The change that one command makes in the numeric stats."""
         before = self.client.stats()
         self.client.send(command)
         for _ in range(reply_lines):
@@ -86,7 +86,7 @@ class StatsTest(ServerCase):
         for other in others:
             other.ask(b"version")
         self.assertEqual(int(self.client.stats()["total_connections"]) - total, 7)
-        # Connections of the tests before this one may still be about to go.
+        # The server may still be closing connections of earlier tests.
         wait_for(lambda: int(self.client.stats()["curr_connections"]) == 8, "8 connections are open", _PATIENCE_S)
 
     def test_bytes_grow_with_values_and_shrink_with_deletes(self):
@@ -177,8 +177,8 @@ class UnlinkTest(ServerCase):
 @mxkv_only("task order")
 class TaskOrderTest(ServerCase):
     order = "las"
-    taken = "immediate_group"     # the rule by which a worker takes what another one in its group spawned
-    not_taken = "immediate_node"  # and the one for workers of other groups
+    taken = "immediate_group"     # counts tasks that a worker took by the rule for its own group
+    not_taken = "immediate_node"  # counts tasks that a worker took by the rule for other groups
     options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms"),
                                            ("experimental.toggle.order", "toggle")))
 
@@ -194,11 +194,11 @@ class TaskOrderTest(ServerCase):
         client.send(b"flush_all\r\n")
         self.assertEqual(client.line(), b"OK")
         wait_for(lambda: client.stats(b"memory")["node:0:items:live"] == "0", "the old tree's items are freed", _PATIENCE_S)
-        # The inner nodes, and the leaves below each of some.
+        # One task for the inner nodes, and one for the leaves below each of some.
         wait_for(lambda: self.sum(client, "deferred_group") > 3, "the tree is taken apart by deferred tasks", _PATIENCE_S)
 
     def test_work_of_others_is_taken_by_the_rule_of_the_order(self):
-        """Operations on held keys spawn immediate tasks: las knows groups of workers, to nls all are one."""
+        """Operations on held keys spawn immediate tasks: las knows groups of workers, nls treats all workers as one group."""
         machine = json.loads(subprocess.run([environment.MXKVD, "topology", "--json"], capture_output=True, text=True,
                                             timeout=patience(60), check=True).stdout)
         if len(machine["core_groups"]) > 1:
@@ -251,7 +251,7 @@ class RetiredTest(ServerCase):
         client = self.connect()
 
         def all_wait() -> bool:
-            """Of 100 values that others replaced; false where a step of reclamation came in between."""
+            """Whether the 100 replaced values all wait for their epoch; false if a step of reclamation came in between."""
             before = client.stats(b"memory")
             client.send(b"".join(block(b"set", b"w%02d" % i, b"x" * 10_000) for i in range(100)) * 2)
             self.assertEqual({client.line() for _ in range(200)}, {b"STORED"})
@@ -285,7 +285,7 @@ class TunedPrefetchTest(ServerCase):
 
 @mxkv_only("rebalancing")
 class RebalancedTest(ServerCase):
-    # Writers of a node run in its pool, and no thief helps: what one connection loaded belongs to one worker's pools.
+    # Writers of a node run in its pool, and no worker steals: the nodes that one connection loaded belong to one worker's pools.
     options = Options(workers=2, settings=(("experimental.rebalance.strategy", "objects"), ("experimental.rebalance.period", "10ms"),
                                            ("experimental.stealing", "off"),
                                            ("experimental.index.leaves", "optimistic_scheduling"),
@@ -318,7 +318,7 @@ class RebalancedTest(ServerCase):
                 self.rounds += 1
             return self.moved(clients[0]) > 0
         wait_for(some_moved, "a move", _PATIENCE_S)
-        some_moved()  # and writes go on after it
+        some_moved()  # writes go on after the move
         total = 0
         for i in range(self.COUNTERS):
             total += int(clients[0].ask(b"incr counter%04d 0" % i))

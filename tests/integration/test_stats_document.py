@@ -14,7 +14,7 @@ PLACEHOLDERS = {"<n>": r"\d+", "<command>": f"(?:{'|'.join(COMMANDS)})", "<key>"
 
 
 def documented() -> dict[str, dict[str, bool]]:
-    """Group to names as they are written, and whether they are there at all times."""
+    """Group to names as the document writes them, and whether each is printed at all times."""
     groups, names = {}, {}
     for line in DOCUMENT.read_text(encoding="utf-8").splitlines():
         if heading := re.match(r"## `stats ?([a-z]*)`$", line):
@@ -26,14 +26,14 @@ def documented() -> dict[str, dict[str, bool]]:
 
 
 def known_groups() -> set[str]:
-    """Those that the protocol's document lists; `detail` has no names."""
+    """The groups that PROTOCOL.md lists, without `detail`, which has no names."""
     text = (DOCUMENT.parents[1] / "protocol" / "PROTOCOL.md").read_text(encoding="utf-8")
     row = re.search(r"(?m)^\| `stats <group>` \| groups of memcached: `([^`]*)`; of mxkv: `([^`]*)` \|$", text)
     return set(f"{row[1]} {row[2]}".split()) - {"detail"}
 
 
 def of_cluster() -> set[str]:
-    """What a node of a cluster prints, as its source says: without brokers there is none."""
+    """The names that a node of a cluster prints, read from the source, because without brokers there is no node."""
     text = (DOCUMENT.parent / "stats" / "cluster_stats.cpp").read_text(encoding="utf-8")
     own = set(re.findall(r'text\.add\("(\w+)"', text))
     return own | {"shard:<n>:" + name for name in re.findall(r'text\.add\(name \+ "(\w+)"', text)}
@@ -79,7 +79,7 @@ class StatsDocumentTest(unittest.TestCase):
 
     @staticmethod
     def busy(client) -> None:
-        """Something for each group to tell."""
+        """Gives each group something to report."""
         for number in range(20):
             client.set(b"key%d" % number, b"v" * 100)
             client.get(b"key")

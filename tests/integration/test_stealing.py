@@ -1,4 +1,4 @@
-"""Two workers, all connections on one of them: the other takes work over, and nobody notices but by `stats runtime`."""
+"""Two workers, all connections on one of them: the other takes over work, which shows only in `stats runtime`."""
 
 import time
 
@@ -12,7 +12,7 @@ _KEYS = 150
 
 @mxkv_only("stealing")
 class StealingTest(ServerCase):
-    # Writers of a leaf run in its pool. A small window, so that a worker with many writers leaves pools to others.
+    # Writers of a leaf run in its pool. The window is small, so that a worker with many writers leaves pools to the other.
     options = Options(workers=2, settings=(("experimental.stealing", "machine"), ("experimental.index.leaves", "optimistic_scheduling"),
                                            ("experimental.prefetch.window", "2"), ("server.balance", "off")))
 
@@ -21,7 +21,7 @@ class StealingTest(ServerCase):
         return [int(stats[f"worker:{worker}:{name}"]) for worker in range(2)]
 
     def worker_of(self, client) -> int:
-        """Reads run where they were spawned: on the worker that has the connection."""
+        """The worker that has the connection: reads run where they were spawned."""
         before = self.counters(client, "tasks")
         client.send(b"get absent\r\n" * _BATCH)
         for _ in range(_BATCH):
@@ -32,7 +32,7 @@ class StealingTest(ServerCase):
         return grown.index(max(grown))
 
     def write_and_read(self, clients: list, turn: int) -> None:
-        """Pipelines on all connections at once, of keys that are each one's own: every reply is known beforehand."""
+        """Pipelines on all connections at once, each with keys of its own: the test knows every reply beforehand."""
         expected = [self.send_batch(client, number, turn) for number, client in enumerate(clients)]
         for client, batch in zip(clients, expected):
             for key, value in batch:
@@ -62,7 +62,7 @@ class StealingTest(ServerCase):
             turn += 1
         after = self.counters(clients[0], "tasks_stolen")
         self.assertGreater(after[1], before[1])
-        # All keys once more, of all connections at the same time.
+        # All keys once more, on all connections at the same time.
         for number, client in enumerate(clients):
             client.send(b"".join(b"get c%d-%03d\r\n" % (number, key) for key in range(_KEYS)))
         for client in clients:

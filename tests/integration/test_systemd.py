@@ -1,6 +1,6 @@
-"""What systemd asks of a service: readiness, reloads and the watchdog in datagrams, and sockets that are passed in.
+"""The protocol between systemd and a service: readiness, reloads and the watchdog in datagrams, and sockets that are passed in.
 
-Spoken as sd_notify(3) and sd_listen_fds(3) document it; no systemd need run.
+The tests speak it as sd_notify(3) and sd_listen_fds(3) document it; no systemd is needed.
 """
 
 import ctypes
@@ -20,14 +20,14 @@ ACTIVATE = shutil.which("systemd-socket-activate")
 
 
 def passed_in(process: str, *names) -> str:
-    """A program for `python3 -c` that gives its arguments' program the sockets 3, 4, .. it has itself."""
+    """A program for `python3 -c` that passes its own sockets 3, 4, .. to the program in its arguments."""
     return (f"import os, sys; os.environ.update(LISTEN_PID={process}, LISTEN_FDS='{len(names)}', "
             f"LISTEN_FDNAMES='{':'.join(names)}'); os.execv(sys.argv[1], sys.argv[1:])")
 
 
 class NotifyCase(DaemonCase):
     def notified(self, *arguments, abstract=False, environment=(), **options):
-        """Starts with a NOTIFY_SOCKET, before anything was received from it."""
+        """Starts with a NOTIFY_SOCKET; nothing has been received from it yet."""
         notify = NotifySocket(abstract)
         self.addCleanup(notify.close)
         variables = {**os.environ, "NOTIFY_SOCKET": notify.name, **dict(environment)}
@@ -175,7 +175,7 @@ class WatchdogTest(NotifyCase):
         client.close()
 
     def stop_until_it_is_seen(self) -> OneThreadStopped:
-        """A worker that is stopped in the moment before it waits in the kernel counts as parked: then another try."""
+        """If a worker stops in the moment before it waits in the kernel, it counts as parked: then the test tries again."""
         for _ in range(20):
             stopped = self.stop_at_work()
             deadline = time.monotonic() + patience(5 * self.PERIOD_S)
@@ -209,8 +209,7 @@ class WatchdogTest(NotifyCase):
 
 @mxkv_only("socket activation")
 class ActivationTest(DaemonCase):
-    """Sockets are put on descriptors 3, 4, .. by a shell's exec, and LISTEN_PID is set by the program that becomes
-    the daemon."""
+    """A shell's exec puts sockets on descriptors 3, 4, ..; the program that becomes the daemon sets LISTEN_PID."""
 
     def pass_in(self, sockets, *arguments, names=None, process="str(os.getpid())", **options):
         numbers = {3 + i: passed for i, passed in enumerate(sockets)}

@@ -1,4 +1,4 @@
-"""TLS by listener: what is asked is answered as without it, whatever the records look like."""
+"""TLS by listener: replies are the same as without TLS, however the stream is cut into records."""
 
 import os
 import signal
@@ -68,7 +68,7 @@ class TlsTest(TlsCase):
             client.shake_hands(part)
             client.send(block(b"set", b"k", b"value"), part)
             self.assertEqual(client.read(8), b"STORED\r\n")
-            for byte in b"get k\r\n":  # a record each
+            for byte in b"get k\r\n":  # one record each
                 client.send(bytes([byte]), part)
             self.assertEqual(client.read(25), b"VALUE k 0 5\r\nvalue\r\nEND\r\n")
         many = b"".join(b"get k\r\n" for _ in range(500))
@@ -193,14 +193,14 @@ class TlsTest(TlsCase):
         local = self.client(path, timeout=_PATIENCE_S, tls=self.context())
         self.assertEqual(local.set(b"key-of-it", b"v"), b"STORED")
         line = b""
-        while not line.endswith(b"\n"):  # of the watcher's, which have no CR
+        while not line.endswith(b"\n"):  # the watcher's lines, which have no CR
             line += watcher.exactly(1)
         self.assertIn(b"key-of-it", line)
         for i in range(3000):
             local.send(block(b"set", b"many-%04d" % i, b"v"))
         self.assertEqual({local.line() for _ in range(3000)}, {b"STORED"})
         local.send(b"lru_crawler metadump all\r\n")
-        dump = local.line()  # its other lines have no CR
+        dump = local.line()  # the dump's other lines have no CR
         self.assertTrue(dump.endswith(b"\nEND"), dump[-100:])
         self.assertEqual(dump.count(b"key=many-"), 3000)
         self.end()

@@ -1,4 +1,4 @@
-"""Who comes in by TLS, and who does not: a client that may not, or does not finish, harms only itself; and files."""
+"""Clients that a TLS listener admits or refuses: one that may not enter, or does not finish, harms only itself; and files."""
 
 import datetime
 import signal
@@ -16,7 +16,7 @@ _YESTERDAY = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(d
 
 @mxkv_only("TLS")
 class TlsDoorTest(TlsCase):
-    """Who comes in, and who does not."""
+    """Admitted and refused clients."""
 
     def serve(self, more: str = "limits: {handshake: 1h}\n", **options) -> None:
         super().serve(more, **options)
@@ -28,7 +28,7 @@ class TlsDoorTest(TlsCase):
         wait_for(lambda: self.stat(name) == value, f"{name} {value}", _PATIENCE_S)
 
     def refused(self, context, where=None) -> None:
-        """With TLS 1.3 a client learns of it only when it reads."""
+        """The client is refused; with TLS 1.3 it notices only when it reads."""
         with self.assertRaises((ssl.SSLError, OSError, Closed)):
             client = self.secure(where, context)
             client.set(b"k", b"intruder")
@@ -87,7 +87,7 @@ class TlsDoorTest(TlsCase):
         with self.assertRaises((ssl.SSLError, OSError)):
             self.secure(self.ports()[1])
         self.wait_log("it speaks TLS")
-        self.client(self.ports()[0]).close()  # a look whether the port is open
+        self.client(self.ports()[0]).close()  # checks that the port is open
         self.assertEqual(self.stat("ssl_handshake_errors"), 1)
         self.end()
 

@@ -1,5 +1,5 @@
-"""Clients that finish a TLS handshake and then say nothing: what they take has a share of its own, beyond which the cache keeps
-its items, and when they have left, the memory is the system's again. `MXKV_TEST_LONG=1` has 4,000 of them."""
+"""Clients that finish a TLS handshake and then say nothing: their sessions have a share of memory of their own, beyond which the
+cache keeps its items. When they have left, the memory goes back to the system. `MXKV_TEST_LONG=1` runs 4,000 clients."""
 
 import contextlib
 
@@ -13,15 +13,15 @@ from test_hoarders import memory_of
 _MIB = 1 << 20
 _PATIENCE_S = 120
 _LIMIT_MIB = 64
-_SHARE = 8  # one part in so many of the limit is for sessions of TLS
-_SESSION_BYTES = 16 << 10  # that the server charges for one
-_KEPT_MIB = 6  # by two threads' caches in the system's heap, whose few blocks keep their pages
+_SHARE = 8  # TLS sessions may take one part in so many of the limit
+_SESSION_BYTES = 16 << 10  # the server's charge for one session
+_KEPT_MIB = 6  # two threads' caches in the system's heap keep so much: a few blocks keep their pages
 
 
 @mxkv_only("TLS")
 class IdleTlsTest(TlsCase):
     def shaken(self, count: int) -> list:
-        """Clients that finished their handshake and read no ticket, as far as the server lets them in."""
+        """Clients that finish their handshake and read no ticket, as far as the server admits them."""
         context, clients = self.context(), []
         for _ in range(count):
             client = Records(self.ports()[0], context)
@@ -45,7 +45,7 @@ class IdleTlsTest(TlsCase):
         wait_for(lambda: self.stat("tls_handshakes") == count, "each was let in", _PATIENCE_S)
         held, stats = memory_of(watcher), watcher.stats()
         open_now = int(stats["tls_connections"])
-        # Sessions keep buffers besides, of which each worker's share of unfinished input has room for some.
+        # Sessions also keep buffers; each worker's share of unfinished input has room for some.
         charged = held["buffers"] - begin["buffers"]
         peak = resident_bytes(self.process.pid)
         for client in clients:

@@ -1,4 +1,4 @@
-"""Operations on many keys beside each other and beside single writes: nobody sees, or leaves, half of one."""
+"""Operations on many keys beside each other and beside single writes: no client sees, or leaves, half of an operation."""
 
 import random
 
@@ -9,8 +9,8 @@ from scanning import UNHURRIED
 ACCOUNTS = 48
 BALANCE = 1_000_000
 SUM = ACCOUNTS * BALANCE
-FILLERS = 40  # between two accounts: so that accounts lie in several slots
-PAIRS = 8     # of counters, one among the first keys and one among the last
+FILLERS = 40  # filler keys between two accounts, so that accounts lie in several slots
+PAIRS = 8     # pairs of counters: one key of a pair is among the first keys, the other among the last
 
 
 def account(number: int) -> bytes:
@@ -26,7 +26,7 @@ def batch(*lines: bytes) -> bytes:
 
 
 def batch_replies(client, lines: int) -> list:
-    """The replies to a batch of lines that are answered by one line each; of one that failed its only one."""
+    """The replies to a batch whose lines have one reply each; if the batch failed, its only reply."""
     first = client.line()
     if first.startswith(b"EX ") and first[3:4].isdigit():
         return [first]
@@ -44,7 +44,7 @@ class TransferTest(MetaCase):
         self.load(self.client, ((account(i), b"%d" % BALANCE) for i in range(ACCOUNTS)))
         self.load(self.client, ((b"%s-%d" % (account(i), j), b"filler") for i in range(ACCOUNTS) for j in range(FILLERS)))
         self.load(self.client, ((key, b"c0") for i in range(PAIRS) for key in pair(i)))
-        self.assertEqual(self.sum(self.client), SUM)  # and draws a map
+        self.assertEqual(self.sum(self.client), SUM)  # this also draws a map
         self.threads = Threads(self.server.port)
 
     def sum(self, client, more: bytes = b"") -> int:
@@ -55,10 +55,10 @@ class TransferTest(MetaCase):
         assert flags[b"N"] == b"%d" % ACCOUNTS, line
         return int(flags[b"Ms"])
 
-    # What clients do, as often as `times` says, or until the others have ended.
+    # The work of clients: each repeats it `times` times, or until the others have ended.
 
     def transfer(self, client, chance) -> None:
-        """By arithmetic, or by values that are to be unchanged."""
+        """Moves an amount by arithmetic, or by new values that require unchanged uniques."""
         one, other = chance.sample(range(ACCOUNTS), 2)
         amount = chance.randrange(1, 100)
         if chance.random() < 0.5:
@@ -79,7 +79,7 @@ class TransferTest(MetaCase):
         assert replies in ([b"HD"] * 3, [b"EX 1 EX"], [b"EX 2 EX"]), replies
 
     def fail(self, client, chance) -> None:
-        """Changes that come to nothing since the last line cannot be done."""
+        """Batches that change nothing, because their last line fails."""
         one, other = chance.sample(range(ACCOUNTS), 2)
         last, code = chance.choice([(b"ma none", b"NF"), (b"ms %s 1 C1\r\n0" % account(other), b"EX"),
                                     (b"ma %s-0" % account(other), b"CLIENT_ERROR cannot increment or decrement non-numeric value"),
@@ -103,7 +103,7 @@ class TransferTest(MetaCase):
         assert (len(balances), sum(balances), page.cursor) == (ACCOUNTS, SUM, None)
 
     def fill(self, client, chance) -> None:
-        """Single writes among the accounts."""
+        """Single writes to keys between the accounts."""
         key = b"%s-%d" % (account(chance.randrange(ACCOUNTS)), chance.randrange(FILLERS))
         client.send(b"set %s 0 0 6\r\nfiller\r\nappend %s 0 0 1\r\n!\r\ntouch %s 0\r\nget %s\r\n" % (key, key, key, key))
         assert [client.line() for _ in range(3)] == [b"STORED", b"STORED", b"TOUCHED"]
@@ -112,7 +112,7 @@ class TransferTest(MetaCase):
         assert client.line() == b"END"
 
     def count(self, client, chance) -> None:
-        """Two single writes, the earlier key first: a page sees none, the first, or both."""
+        """Two single writes, the earlier key first: a page sees neither, the first, or both."""
         for key in pair(client.number % PAIRS):
             client.send(b"append %s 0 0 1\r\n.\r\n" % key)
         assert [client.line(), client.line()] == [b"STORED", b"STORED"]
@@ -138,7 +138,7 @@ class TransferTest(MetaCase):
         self.assertEqual(ask_page(self.client, b"mr new p").items, [], "what a failed batch made")
 
     def test_what_comes_and_goes_together_is_seen_together(self):
-        """Batches make all of a group, others touch, expire or delete all of it."""
+        """Batches make a whole group; others touch, expire or delete the whole group."""
         names = [b"%s-g" % account(i) for i in range(0, ACCOUNTS, 3)]
         low, high = names[0], names[-1]
         chosen = b"%s H%s i" % (low, high)
@@ -191,18 +191,18 @@ class TransferTest(MetaCase):
 
 
 class BoundTransferTest(TransferTest):
-    """Where writers of a leaf run on one worker, which need not be the connection's."""
+    """Writers of a leaf run on one worker, which need not be the connection's."""
     options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.index.leaves", "optimistic_scheduling"),
                                            ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "3")))
 
 
 class ToggleTransferTest(TransferTest):
-    """Ordered by buckets of keys."""
+    """Operations are ordered by buckets of keys."""
     options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.toggle.order", "toggle")))
 
 
 class HostedTransferTest(TransferTest):
-    """And run on their workers."""
+    """Operations are ordered by buckets, and run on the buckets' workers."""
     options = Options(workers=3, settings=(*ToggleTransferTest.options.settings, ("experimental.toggle.hosts", "true"),
                                            ("experimental.toggle.slots", "5")))
 

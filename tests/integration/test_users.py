@@ -1,4 +1,4 @@
-"""Users by a file of YAML: hashes, roles, prefixes, what a reload changes, and what wrong passwords lead to."""
+"""Users in a YAML file: hashes, roles, prefixes, the effects of a reload, and the consequences of wrong passwords."""
 
 import signal
 import subprocess

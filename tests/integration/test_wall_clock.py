@@ -1,7 +1,7 @@
-"""The wall clock is set while the server runs, hours forward and a day back: what is stored keeps its time to live.
+"""The wall clock is set while the server runs, hours forward and a day back: stored items keep their times to live.
 
-Relative exptimes count by a clock that nobody sets. Absolute ones are taken by the wall clock when they are received; here
-memcached goes on with what its wall clock was at its start.
+Relative exptimes count by the monotonic clock. mxkvd converts absolute ones by the wall clock when it receives them; memcached
+counts on from its wall clock at its own start.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from harness.beside import load_tests  # noqa: F401
 _HOUR = 3600
 _DAY = 24 * _HOUR
 _JUMPS = (2 * _HOUR, -_DAY, 40 * _DAY, 0)
-_SLACK = 120  # of seconds that pass while the test runs, on a machine that has other things to do
+_SLACK = 120  # seconds that may pass while the test runs on a busy machine
 
 
 @unittest.skipIf(wall_clock.LIBRARY is None, "faketime is not installed")
@@ -36,7 +36,7 @@ class WallClockCase(ServerCase):
         self.client = self.connect()
 
     def left(self, key: bytes) -> int:
-        """Seconds to live."""
+        """The item's time to live, in seconds."""
         reply = self.client.ask(b"mg " + key + b" t")
         self.assertRegex(reply, rb"^HD t\d+", f"{key} {reply}")
         return int(reply.split()[1][1:])
@@ -47,7 +47,7 @@ class WallClockCase(ServerCase):
         self.assertGreater(left, seconds - _SLACK, f"{key} {where}")
 
     def jumps(self):
-        """Sets the clock, and waits until the server has come to use it."""
+        """Sets the clock, and waits until the server uses it."""
         for ahead in _JUMPS:
             self.clock.set_ahead(ahead)
             yield f"{ahead:+d} s"
@@ -132,7 +132,7 @@ class AbsoluteTimesTest(WallClockCase):
         self.client.set(b"k", b"v", exptime=_HOUR)
         for where in self.jumps():
             self.client.send(b"lru_crawler metadump all\r\n")
-            lines = self.client.line()  # all of them: they end with LF alone
+            lines = self.client.line()  # the whole reply, because its lines end with LF alone
             for line, expected in ((rb"key=k exp=(\d+)", _HOUR), (rb"key=k exp=\d+ la=(\d+)", 0)):
                 told = int(re.search(line, lines)[1])
                 self.assertLess(abs(told - self.clock.now() - expected), _SLACK, f"{lines} {where}")

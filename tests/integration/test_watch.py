@@ -1,4 +1,4 @@
-"""watch: lines in memcached's form for what happens to items, and a slow watcher that loses lines, never the server."""
+"""watch: lines in memcached's form for the events of items, and a slow watcher that loses lines but never blocks the server."""
 
 import re
 import time
@@ -26,7 +26,7 @@ class WatchCase(ServerCase):
         return line[:-1]
 
     def fields(self, watcher) -> tuple:
-        """(type, key, the rest by name) of the next line."""
+        """(type, key, the other fields by name) of the next line."""
         match = _LINE.match(self.take_line(watcher))
         return match[3], match[4], dict(pair.split(b"=", 1) for pair in match[5].split(b" "))
 
@@ -174,7 +174,7 @@ class SlowWatcherTest(WatchCase):
             else:
                 lines += 1
             if lines % 500 == 0 and lines + skipped < count + 1:
-                # What comes when there is room again tells what was lost before.
+                # The first line after a loss reports how many were lost.
                 self.client.send(block(b"set", b"last", b"v"))
                 self.client.line()
                 count += 1

@@ -1,4 +1,4 @@
-"""mxkv-ycsb against real servers: YCSB's workload files on the wire of each, and what it does when a server is wrong."""
+"""mxkv-ycsb against real servers: YCSB's workload files on the wire of each, and its behaviour if a server is wrong."""
 
 import json
 import pathlib
@@ -13,7 +13,7 @@ from harness.redis import Redis
 from harness.server import Options
 
 WORKLOADS = pathlib.Path(__file__).resolve().parent.parent / "unit" / "bench" / "workloads"
-RECORDS = 1000  # what the workload files say
+RECORDS = 1000  # as in the workload files
 OPERATIONS = campaign(2000, 500)
 KINDS = {"a": ("READ", "UPDATE"), "b": ("READ", "UPDATE"), "c": ("READ",), "d": ("READ", "INSERT"),
          "e": ("SCAN", "INSERT"), "f": ("READ", "READ-MODIFY-WRITE")}
@@ -24,7 +24,7 @@ def workload(letter: str) -> str:
 
 
 class Workloads:
-    """The cases of every store; a subclass says how to reach it and how to empty it."""
+    """The tests of every store; a subclass connects to it and empties it."""
     letters = "abcdef"
 
     def store(self) -> tuple:
@@ -203,7 +203,7 @@ class YcsbRedisTest(Workloads, unittest.TestCase):
 
 
 class YcsbCommandLineTest(unittest.TestCase):
-    """What is wrong is said with its place, before anything is sent."""
+    """The client reports each mistake with its place, before it sends anything."""
 
     def assert_refused(self, problem: str, *arguments) -> None:
         run = run_load_client(*arguments)
@@ -246,7 +246,7 @@ class YcsbCommandLineTest(unittest.TestCase):
 
 @mxkv_only("the server of these cases is mxkvd")
 class YcsbPropertiesTest(ServerCase):
-    """Which of several settings of one property wins."""
+    """Precedence among several settings of one property."""
 
     def inserted(self, *arguments) -> int:
         run = run_load_client(*arguments, "--server", f"127.0.0.1:{self.server.port}")

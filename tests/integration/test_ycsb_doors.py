@@ -1,4 +1,4 @@
-"""The load client where the server asks for something first: TLS, a certificate, a login; and what it tells of refusals."""
+"""The load client if the server requires TLS, a certificate or a login; and its messages about refusals."""
 
 import json
 

@@ -1,5 +1,4 @@
-"""The load client is interrupted, or cannot write what it found: nothing that was measured is lost, and nothing that went wrong
-looks as if it went well.
+"""The load client is interrupted, or cannot write its results: it loses no measurement, and reports no failure as a success.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""mxkv-ycsb's operations on many keys: what reaches the server, what is reported, and what is refused."""
+"""mxkv-ycsb's operations on many keys: the requests that reach the server, the report, and the refused arguments."""
 
 import json
 import pathlib

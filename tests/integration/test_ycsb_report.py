@@ -1,4 +1,4 @@
-"""What the load client reports of runs against a real server: its files are well-formed and agree with each other."""
+"""The load client's reports of runs against a real server: its files are well-formed and agree with each other."""
 
 import csv
 import importlib
@@ -20,7 +20,7 @@ PLOT = pathlib.Path(__file__).resolve().parents[2] / "bench" / "plot" / "plot"
 
 
 def ycsb_page():
-    """The module of the program that draws."""
+    """The module of the drawing program."""
     sys.path.insert(0, str(PLOT.parent))
     try:
         return importlib.import_module("ycsb_page")
@@ -45,7 +45,7 @@ class ReportTest(ServerCase):
 
     @classmethod
     def client(cls, command: str, *arguments: str, code: int = 0) -> subprocess.CompletedProcess:
-        """Runs the client on the server, and its exit code must be `code`."""
+        """Runs the client on the server; its exit code must be `code`."""
         return cls.ycsb(command, "--server", f"127.0.0.1:{cls.server.port}", "--recordcount", str(RECORDS), *arguments,
                         code=code)
 
@@ -111,7 +111,7 @@ class ReportTest(ServerCase):
             entry = result["results"][kind]
             self.assertEqual(entry["latency"]["count"], entry["intended_latency"]["count"])
             self.assertEqual(lines[f"[Intended-{kind}], Operations"], entry["latency"]["count"])
-        # At 2000 a second, 1000 operations cannot be sent faster than by the schedule.
+        # At 2000 a second the schedule of 1000 operations takes half a second.
         self.assertGreater(result["schedule"]["length_ns"], 300e6)
         self.assertGreaterEqual(result["run_time_ms"] * 1e6, result["schedule"]["length_ns"] - 1e6)
 
@@ -151,7 +151,7 @@ class ReportTest(ServerCase):
         sums = [self.result(name)["results"]["INSERT"]["latency"]["sum_ns"] for name in ("part0.json", "part1.json")]
         self.assertEqual(merged["results"]["INSERT"]["latency"]["sum_ns"], sum(sums))
         self.assertEqual(lines["[INSERT], MaxLatency(us)"], max(part["[INSERT], MaxLatency(us)"] for part in parts))
-        # A merge of one is that one.
+        # A merge of one report is that report.
         self.ycsb("merge", "part0.json", "--json", "again.json")
         self.assertEqual(self.result("again.json"), self.result("part0.json"))
 

@@ -1,4 +1,4 @@
-"""Runs inside the emulated machine: mxkvd with a file for it, and what the kernel says of its threads and pages.
+"""Runs inside the emulated machine: mxkvd with a file for it, compared with the kernel's view of its threads and pages.
 
 MXKVD           path of the daemon
 MXKV_RUNTIME_ON_NODES   path of the tests of the runtime by itself
@@ -28,13 +28,13 @@ VALUE = b"v" * 4096
 ITEMS_PER_CONNECTION = 150
 CONNECTIONS_PER_WORKER = 2
 PAGE_KB = 4
-# Every worker keeps some of what its clients stored near itself: far less than that, far more than its own state.
+# Every worker keeps some of its clients' items near itself: far less than they stored, far more than its own state.
 LEAST_PAGES = 512 // PAGE_KB
 SECONDS = 120
 
 
 class Daemon:
-    """One daemon on a free port of the machine, which nobody else uses."""
+    """One daemon on a free port of the machine, which nothing else uses."""
     port = 11311
 
     def __init__(self, *arguments):
@@ -121,7 +121,7 @@ class MachineTest(unittest.TestCase):
         return daemon
 
     def serve(self, daemon: Daemon, clients: list) -> None:
-        """Enough connections for every worker; each stores, reads back and scans what is its own.
+        """Enough connections for every worker; each stores, reads back and scans its own items.
 
         clients: for each worker the CPUs of clients that are to come to it, or to another one of its node."""
         workers = len(clients)
@@ -246,7 +246,7 @@ class MachineTest(unittest.TestCase):
                 for connection in connections:
                     talk(connection, b"mn\r\n", b"MN\r\n")
                 came = self.by_worker(daemon, "connections")
-            # Workers are counted in the order of their nodes, as are CPUs; they share what comes.
+            # Workers are counted in the order of their nodes, as are CPUs; they share new connections.
             self.assertEqual({worker for worker, count in came.items() if count > 0}, cpus, came)
             for connection in connections:
                 connection.close()
@@ -285,7 +285,7 @@ class MachineTest(unittest.TestCase):
             connection.close()
 
     def look_up_everywhere(self, *arguments) -> dict:
-        """Clients of the first node fill the store, clients of all nodes read it; what `stats runtime` tells then."""
+        """Clients of the first node fill the store, clients of all nodes read it. Returns how the access counters grew."""
         daemon = self.start("--memory", "256MiB", "--set", "server.balance=off", "--set", "stats.sample=4", *arguments)
         keys = [b"deep%06d" % (number * 7919 % 20000) for number in range(20000)]
         with client_on(CPUS_OF_NODE[0]), daemon.connect() as connection:
@@ -357,7 +357,7 @@ class MachineTest(unittest.TestCase):
         return self.by_worker(daemon, "tasks")
 
     def by_worker(self, daemon: Daemon, name: str) -> dict:
-        """What `stats runtime` tells of each."""
+        """One figure of `stats runtime`, by worker."""
         with daemon.connect() as connection:
             counters = talk(connection, b"stats runtime\r\n", b"END\r\n").decode()
         return {int(worker): int(count)

@@ -1,6 +1,6 @@
 // The runtime on a machine with several NUMA nodes, one worker on each CPU, as inside.py runs it in the
-// emulated ones: where the pages of what workers allocate lie, that blocks freed on another node come home,
-// and who is woken. Skipped where there is one node.
+// emulated ones: on which nodes the workers' allocated pages lie, that blocks freed on another node come
+// home, and which workers are woken. Skipped where there is one node.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ class CallTask final : public MxTask {
   std::atomic<bool>* done_;
 };
 
-/// Says on which worker it ran.
+/// Notes the worker on which it ran.
 class WhereTask final : public MxTask {
  public:
   WhereTask(const TaskClass* task_class, std::atomic<int>& where) noexcept
@@ -158,7 +158,7 @@ TEST_F(RuntimeOnNodes, BlocksFreedOnAnotherNodeComeHomeAndServeTheirNodeAgain) {
     }
     EXPECT_EQ(worker.items().stats().live_bytes, 0U) << "they are not this node's";
   });
-  // Bins past their size wake their owner, and who parks sends home what is left.
+  // Bins past their size wake their owner, and a worker that parks sends the rest home.
   ValueHeap& heap = runtime_->worker(home).items();
   EXPECT_TRUE(wait_until([&heap] { return heap.stats().collected == kBlocks; })) << heap.stats().collected;
   EXPECT_EQ(heap.stats().live_bytes, 0U);
@@ -266,7 +266,7 @@ TEST_F(RuntimeOnNodes, OfSleepersTheNearestIsWokenForATaskThatWaits) {
       auto* task = worker.create<WhereTask>(where);
       task->annotate(locality::immediate);
       worker.spawn(task);
-      // This worker is busy until somebody else has done it.
+      // This worker is busy until another worker has done it.
       EXPECT_TRUE(wait_until(
           [&where] { return where.load(std::memory_order_acquire) >= 0; }));  // pairs with execute()
     });

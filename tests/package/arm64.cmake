@@ -5,5 +5,5 @@ set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(ENV{PKG_CONFIG_LIBDIR} /usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig)
-# What is built runs under this, when ctest asks it for its tests and when it runs them.
+# Programs run under this emulator, when ctest asks them for their tests and when it runs them.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64)

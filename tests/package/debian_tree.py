@@ -9,12 +9,12 @@ from pathlib import Path
 
 import machine
 
-# apt-get asks nothing, and fetches again what did not come.
+# apt-get asks no questions, and retries failed downloads.
 APT = "DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=3"
 
 
 def unpack(root: Path, suite: str = "bookworm") -> Path:
-    """A tree of that Debian, with the names of this machine's network."""
+    """A tree of that Debian release, with the host names of this machine."""
     root.mkdir()
     machine.run("tar", "-C", root, "-xpf", machine.debian_base(suite))
     for name in ("etc/resolv.conf", "etc/hosts"):
@@ -23,8 +23,8 @@ def unpack(root: Path, suite: str = "bookworm") -> Path:
 
 
 def entry(root: Path, command: str, *mounts: tuple[Path, str]) -> list:
-    """A shell command in the tree, with /proc and /sys in a mount namespace that ends with it, and folders of this machine
-    at places of the tree.
+    """Runs a shell command in the tree. /proc and /sys, and folders of this machine at places of the tree, are mounted in a
+    namespace that ends with the command.
     """
     steps = [f'mount --rbind /{name} "$0/{name}"' for name in ("proc", "sys", "dev")]
     steps += [f'mkdir -p "$0{place}" && mount --bind "{folder}" "$0{place}"' for folder, place in mounts]
@@ -41,7 +41,7 @@ def install(root: Path, *packages: str) -> None:
 
 
 def copy_sources(root: Path) -> None:
-    """What git keeps of this work tree or would, as it lies there, to /source of the tree."""
+    """Copies this work tree's files, tracked ones and new ones that are not ignored, to /source of the tree."""
     listed = machine.run("git", "-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard",
                          cwd=machine.REPOSITORY).stdout.splitlines()
     for name in listed:
@@ -58,8 +58,8 @@ def compilers_cache(kind: str) -> tuple[Path, str]:
 
 
 def serve(test: unittest.TestCase, root: Path, items: int) -> None:
-    """The unit's command line as the unit's user, but for the port; and the load client beside it. So many items are
-    there from before.
+    """Runs the unit's command line as the unit's user, with another port, and the load client beside it. `items` items must
+    exist from before.
     """
     unit = (root / "lib/systemd/system/mxkvd.service").read_text(encoding="utf-8")
     command = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE).group(1)

@@ -1,4 +1,4 @@
-"""What these tests need of the machine: programs, rights, a bare Debian. What is missing is said in one line.
+"""The machine that these tests need: programs, rights, a bare Debian. A missing need is reported in one line.
 
 MXKVD           path of the daemon
 MXKV_BUILD      the build tree that the package is made from
@@ -27,7 +27,7 @@ SKIPPED = 77
 
 
 def missing(*programs: str) -> str:
-    """Why a test that needs these programs cannot run; empty: it can."""
+    """Why a test that needs these programs cannot run; empty if it can."""
     absent = [program for program in programs if shutil.which(program) is None]
     return f"not installed: {', '.join(absent)}" if absent else ""
 
@@ -47,7 +47,7 @@ def needs(*reasons: str):
 
 
 def run(*command, check=True, **options) -> subprocess.CompletedProcess:
-    """Runs a command to its end; a failure shows all that it printed. Standard output comes back as text."""
+    """Runs a command to its end; a failure shows its whole output. Returns standard output as text."""
     done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, text=True,
                           capture_output=True, check=False, **options)
     if check and done.returncode != 0:
@@ -56,7 +56,7 @@ def run(*command, check=True, **options) -> subprocess.CompletedProcess:
 
 
 def fetch(*command, **options) -> None:
-    """Runs what fetches packages. The test is skipped if these cannot be had, by what debootstrap or apt-get says."""
+    """Runs a command that fetches packages. Skips the test if debootstrap or apt-get reports that it cannot fetch them."""
     try:
         run(*command, **options)
     except AssertionError as error:
@@ -68,7 +68,7 @@ def fetch(*command, **options) -> None:
 
 
 def packaged_configuration() -> str:
-    """What the package installs: every default, but that what is stored outlives the process."""
+    """The configuration that the package installs: every default, except that items outlive the process."""
     text = (REPOSITORY / "config" / "mxkv.yaml").read_text(encoding="utf-8")
     return (text.replace("\n  directory: none\n", "\n  directory: /var/lib/mxkv\n")
             .replace("\n  sync: commit\n", "\n  sync: never\n"))
@@ -81,7 +81,7 @@ def free_port() -> int:
 
 
 def wait_for_version(port: int, alive, seconds: float = 60) -> None:
-    """Until `version` is answered; fails at once when `alive()` says no."""
+    """Waits until the server answers `version`; fails at once if `alive()` is false."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not alive():
@@ -98,7 +98,7 @@ def wait_for_version(port: int, alive, seconds: float = 60) -> None:
 
 
 def ask(port: int, request: bytes) -> bytes:
-    """All that comes back until the server closes, which `quit` behind the request makes it do."""
+    """The server's whole answer; a `quit` behind the request makes it close."""
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         connection.sendall(request + b"quit\r\n")
         replies = b""
@@ -108,21 +108,21 @@ def ask(port: int, request: bytes) -> bytes:
 
 
 def exercise(test: unittest.TestCase, port: int) -> None:
-    """One client stores, reads and scans; whatever else is there."""
+    """One client stores, reads and scans, whatever other items there are."""
     replies = ask(port, b"set b 0 0 1\r\nB\r\nset a 0 0 1\r\nA\r\nget b\r\nscan a [b 10\r\n")
     test.assertEqual(replies, b"STORED\r\nSTORED\r\nVALUE b 0 1\r\nB\r\nEND\r\n"
                               b"VALUE a 0 1\r\nA\r\nVALUE b 0 1\r\nB\r\nEND\r\n")
 
 
 def debian_base(suite: str = "bookworm") -> Path:
-    """An archive of a minimal Debian, 12 if not said, made by debootstrap once and kept."""
+    """An archive of a minimal Debian, by default 12, made by debootstrap once and kept."""
     archive = CACHE / ("debian-base.tar" if suite == "bookworm" else f"debian-base-{suite}.tar")
     if not archive.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         folder, unfinished = CACHE / f"debian-base.{os.getpid()}", CACHE / f"debian-base.{os.getpid()}.tar"
         try:
             fetch("debootstrap", "--variant=minbase", suite, folder, timeout=900)
-            # As in Debian's own images: what is thrown away need not survive a power cut.
+            # As in Debian's own images: a temporary tree need not survive a power cut.
             (folder / "etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n", encoding="utf-8")
             run("tar", "-C", folder, "--exclude=./var/cache/apt/archives/*.deb", "-cf", unfinished, ".")
             unfinished.rename(archive)
@@ -138,7 +138,7 @@ def main() -> None:
     result = program.result
     for reason in sorted({reason for _, reason in result.skipped}):
         print(f"SKIPPED: {reason}", flush=True)
-    # A class that is skipped as it is set up counts as none of the tests run.
+    # The tests of a class that setUpClass() skips do not count as run.
     skipped_tests = sum(isinstance(test, unittest.TestCase) for test, _ in result.skipped)
     if result.wasSuccessful() and result.testsRun == skipped_tests:
         sys.exit(SKIPPED)

@@ -1,10 +1,9 @@
-"""Built for arm64 by a cross compiler. Under an emulator the unit tests of what depends on the processor run, and the
-daemon, which the tests of integration talk to through sockets as to any other. The compiler's cache is kept, so that the
-second time takes less.
+"""Builds for arm64 by a cross compiler. An emulator runs the unit tests of code that depends on the processor, and the daemon,
+which tests of integration use through sockets. The compiler's cache is kept, so that the second run is faster.
 
-The emulator orders memory as this machine does: of orders that are too weak it shows none.
+The emulator orders memory as this machine does, so it cannot find memory orders that are too weak.
 
-MXKV_PACKAGE_JOBS   how many compilers, or emulators, at once (default: one a CPU)
+MXKV_PACKAGE_JOBS   number of compilers, or emulators, at once (default: one a CPU)
 """
 
 import concurrent.futures
@@ -20,17 +19,17 @@ import debian_tree
 import machine
 
 JOBS = int(os.environ.get("MXKV_PACKAGE_JOBS", os.cpu_count()))
-# What each page needs that a program reserves, Debian 12's own emulator keeps: gigabytes.
+# Debian 12's own emulator keeps data for each page that a program reserves, which takes gigabytes.
 EMULATOR, EMULATORS_SUITE = "qemu-aarch64", "bookworm-backports"
 # Clocks, locks and atomics, words of keys, signs of characters, and text from outside.
 UNIT_TESTS = ("unit_runtime", "unit_index", "unit_protocol")
-# Each form of request, ranges and batches, and what a daemon that ended finds on its disk.
+# Each form of request, ranges and batches, and the recovery from disk.
 DAEMON_TESTS = ("test_replies", "test_values", "test_scan", "test_dump", "test_meta", "test_meta_ranges", "test_binary",
                 "test_batches", "test_locked_ranges", "test_concurrency", "test_durable_start")
 
 
 def libraries() -> list[str]:
-    """What building needs, by the first of the names that each has."""
+    """The packages that building needs, each by its first name."""
     text = (machine.REPOSITORY / "server" / "setup-packages").read_text(encoding="utf-8")
     names = re.search(r"build_packages=\((.*?)\)", text, re.DOTALL)[1].replace("'", "").split()
     return [name.split("|")[0] for name in names if name.split("|")[0].endswith("-dev")] + ["libgtest-dev", "libgmock-dev"]
@@ -57,7 +56,7 @@ class Arm64Test(unittest.TestCase):
 
     @classmethod
     def install_packages(cls) -> None:
-        """Libraries are of arm64, but for those that are the same for all processors."""
+        """Installs the libraries for arm64, except those that are the same for all processors."""
         cls.inside(f"dpkg --add-architecture arm64 && cd /etc/apt && "
                    f"sed s/bookworm/{EMULATORS_SUITE}/ sources.list > sources.list.d/emulator.list")
         debian_tree.install(cls.root, "crossbuild-essential-arm64", "cmake", "ninja-build", "pkg-config", "ccache", "python3",
@@ -80,14 +79,14 @@ class Arm64Test(unittest.TestCase):
                     self.assertRegex(result.result(), r"\[  PASSED  \] [1-9]\d* tests")
 
     def unit_tests(self, name: str, part: int) -> str:
-        """A part of a program's tests. Death tests start themselves anew, which the kernel does not do for programs of
-        another processor.
+        """Runs a part of a program's tests. Leaves out death tests: they execute their own program again, which the kernel
+        cannot do for another processor's programs.
         """
         return self.inside(f"cd build/dev && export GTEST_TOTAL_SHARDS={JOBS} GTEST_SHARD_INDEX={part} && {EMULATOR} "
                            f"$(find tests -name {name} -type f) --gtest_brief=1 --gtest_filter='-*DeathTest*'", timeout=1500)
 
     def test_the_daemon_serves_as_it_does_elsewhere(self):
-        daemon = self.root / "mxkvd"  # on this machine's own tree, but for the libraries
+        daemon = self.root / "mxkvd"  # on this machine's own tree, except for the libraries
         daemon.write_text(f'#!/bin/sh\nexec "{self.root}/usr/bin/{EMULATOR}" -L "{self.root}" '
                           f'"{self.root}/source/build/dev/server/mxkvd" "$@"\n', encoding="utf-8")
         daemon.chmod(0o755)

@@ -1,7 +1,8 @@
 """The container image and the compose file: built, run by file, by environment and by arguments, checked, loaded, stopped.
 
-Runs without an engine's daemon: buildah and podman with a storage of their own, so that nothing of the machine's is
-touched; on the host's network, but for the compose file, which makes one of its own. The base image is made by debootstrap under the name that the Dockerfile asks for.
+Runs without an engine's daemon: buildah and podman with a storage of their own, so that the machine's is not touched. They use
+the host's network, except the compose file, which makes its own. debootstrap makes the base image under the name that the
+Dockerfile asks for.
 """
 
 import json
@@ -47,7 +48,7 @@ class ContainerTest(unittest.TestCase):
         cls.environment = os.environ | {"CONTAINERS_STORAGE_CONF": str(storage), "CONTAINERS_CONF": str(settings),
                                         "BUILDAH_ISOLATION": "chroot"}
         cls.engine("podman", "import", base, BASE)
-        # The compiler's cache of this machine: the second time it takes a minute in place of ten.
+        # Use this machine's compiler cache: a second build takes a minute in place of ten.
         cache = Path(os.environ.get("CCACHE_DIR", Path.home() / ".cache" / "ccache"))
         cache.mkdir(parents=True, exist_ok=True)
         cls.engine("buildah", "bud", "--format", "docker", "--network", "host", "--pull-never", "-t", "mxkv",
@@ -87,7 +88,7 @@ class ContainerTest(unittest.TestCase):
         return found.stdout + found.stderr
 
     def stop_in_order(self, name: str) -> None:
-        """SIGTERM to the first process: it answers what it has and ends with 0, long before it would be killed."""
+        """SIGTERM to the first process: it answers the requests that it has, and exits with 0, long before it would be killed."""
         self.engine("podman", "stop", "--time", "60", name)
         self.assertEqual(self.inspect(name, ".State.ExitCode"), "0", self.log(name))
 
@@ -152,7 +153,7 @@ class ContainerTest(unittest.TestCase):
         self.assertIn("[INSERT], Operations, 1000", loaded.stdout)
         self.assertIn(b"STAT curr_items 1000\r\n", machine.ask(self.port, b"stats\r\n"))
         self.stop_in_order(name)
-        self.engine("podman", "start", name)  # what is stored is in its volume
+        self.engine("podman", "start", name)  # its items are in its volume
         self.wait(name)
         self.assertIn(b"STAT curr_items 1000\r\n", machine.ask(self.port, b"stats\r\n"))
         self.stop_in_order(name)

@@ -1,4 +1,4 @@
-"""The Debian package: built, looked at, and installed into a minimal Debian where its daemon serves."""
+"""The Debian package: built, inspected, and installed into a minimal Debian where its daemon serves."""
 
 import json
 import os
@@ -52,7 +52,7 @@ class DebianPackageTest(unittest.TestCase):
         needed = re.findall(r"NEEDED +(\S+)", machine.run("objdump", "-p", machine.MXKVD).stdout)
         for library in (name for name in needed if not name.startswith("ld-")):
             path = re.search(rf"{re.escape(library)} => (\S+)", machine.run("ldd", machine.MXKVD).stdout).group(1)
-            owner = self.owner(path)  # or what it provides: libspdlog1.10-fmt9 is libspdlog1.10
+            owner = self.owner(path)  # or a name that it provides: libspdlog1.10-fmt9 is libspdlog1.10
             self.assertTrue(any(name.startswith(owner) for name in depends), f"{library}: {owner}")
 
     @staticmethod
@@ -132,7 +132,7 @@ class DebianPackageTest(unittest.TestCase):
         self.check_installed(root)
         debian_tree.serve(self, root, 0)
         debian_tree.inside(root, "dpkg -i /mxkv.deb")
-        debian_tree.serve(self, root, 1002)  # those of the load client, and two
+        debian_tree.serve(self, root, 1002)  # the load client's items, and two
         self.upgrade_and_purge(root)
 
     def check_installed(self, root: Path) -> None:
@@ -143,7 +143,7 @@ class DebianPackageTest(unittest.TestCase):
         self.assertEqual((root / "etc/mxkv/mxkv.yaml").read_text(encoding="utf-8"), machine.packaged_configuration())
 
     def upgrade_and_purge(self, root: Path) -> None:
-        """What the operator wrote survives an upgrade and a removal, and goes with a purge; the user stays."""
+        """The operator's configuration survives an upgrade and a removal; a purge deletes it. The user stays."""
         file = root / "etc/mxkv/mxkv.yaml"
         file.write_text("workers: 1\n", encoding="utf-8")
         debian_tree.inside(root, "dpkg -i /mxkv.deb")

@@ -1,7 +1,7 @@
-"""Where else it runs: built and packaged on Debian 13, installed into another that has nothing of it. The compiler's cache
-is kept, so that the second time takes less.
+"""Another system: builds and packages on Debian 13, and installs into a second Debian 13 without build packages. The compiler's
+cache is kept, so that the second run is faster.
 
-MXKV_PACKAGE_JOBS   how many compilers at once (default: one a CPU)
+MXKV_PACKAGE_JOBS   number of compilers at once (default: one a CPU)
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A released program resists as Debian's servers do: what the linker and the compiler left in it shows it."""
+"""A released program is hardened as Debian's servers are; its sections and symbols show it."""
 
 import re
 import unittest

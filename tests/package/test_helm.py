@@ -76,7 +76,7 @@ class HelmTest(unittest.TestCase):
 
     @classmethod
     def render(cls, values: dict) -> dict:
-        """(kind, name) to manifest."""
+        """(kind, name) -> manifest."""
         manifests = [one for one in cls.yaml.safe_load_all(cls.template(values).stdout) if one]
         found = {(one["kind"], one["metadata"]["name"]): one for one in manifests}
         if len(found) != len(manifests):
@@ -119,11 +119,11 @@ class HelmTest(unittest.TestCase):
             with self.subTest(name):
                 file = self.folder / "mxkv.yaml"
                 text = self.one(name, "ConfigMap")["data"]["mxkv.yaml"]
-                # What lies elsewhere in a pod.
+                # Replace paths of the pod by paths of the test.
                 text = text.replace("/var/lib/mxkv", f"{self.folder}/data").replace("/etc/mxkv-users", str(self.folder))
                 for inside, outside in nodes.items():
                     text = text.replace(f"/etc/mxkv-nodes/{inside}", str(outside))
-                # What a pod tells by its environment.
+                # Add the addresses that a pod gets from its environment.
                 text = text.replace("  peer: ", "  advertise: 10.0.0.1:11311\n  address: 10.0.0.1:11211\n  peer: ")
                 for users in ("users", "file"):
                     (self.folder / users).write_text("shop:secret\n", encoding="utf-8")

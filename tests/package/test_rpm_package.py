@@ -1,4 +1,4 @@
-"""The RPM package: built, looked at, and installed into a tree of its own."""
+"""The RPM package: built, inspected, and installed into a tree of its own."""
 
 import re
 import shutil
@@ -49,7 +49,7 @@ class RpmPackageTest(unittest.TestCase):
             found[name] = mode
         for name, mode in EXPECTED.items():
             self.assertEqual(found.get(name), mode, name)
-        # Links from build ids to programs, rpmbuild makes itself, for whoever debugs.
+        # rpmbuild itself makes links from build ids to programs, for debuggers.
         foreign = [name for name, mode in found.items()
                    if mode.startswith("d") and "mxkv" not in name and not name.startswith("/usr/lib/.build-id")]
         self.assertEqual(foreign, [], "folders that belong to others")
@@ -78,7 +78,7 @@ class RpmPackageTest(unittest.TestCase):
         root.mkdir()
         self.addCleanup(shutil.rmtree, root)
         machine.run("tar", "-C", root, "-xpf", machine.debian_base())
-        # That it is no system of RPM packages shows in what is required alone.
+        # The tree is a Debian without RPM packages, so the requirements cannot be met: --nodeps.
         rpm = ("rpm", "--root", root, "--nodeps")
         machine.run(*rpm, "-i", self.package)
         self.assertRegex((root / "etc/passwd").read_text(encoding="utf-8"), r"(?m)^mxkv:.*:/usr/sbin/nologin$")

@@ -1,4 +1,4 @@
-"""What the package says that it is made of: all of it, in the form that scanners read."""
+"""The package's list of its parts: it is complete, and in the form that scanners read."""
 
 import json
 import re

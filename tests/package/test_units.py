@@ -1,4 +1,4 @@
-"""The systemd units: systemd itself finds nothing wrong, little is exposed, and the daemon may do what it does."""
+"""The systemd units: systemd verifies them and rates their exposure as low, and they allow all of the daemon's system calls."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 import machine
 
 UNITS = machine.REPOSITORY / "server" / "systemd"
-MOST_EXPOSED = 20  # tenths; 10.0 is the worst, 9.6 that of a unit that says nothing
+MOST_EXPOSED = 20  # tenths; 10.0 is the worst, an empty unit has 9.6
 
 
 class UnitsTest(unittest.TestCase):
@@ -20,7 +20,7 @@ class UnitsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        # As installed, but for the place of the daemon.
+        # As installed, except for the daemon's path.
         self.service = self.write("mxkvd.service", self.text().replace("/usr/bin/mxkvd", machine.MXKVD))
         self.socket = Path(shutil.copy(UNITS / "mxkvd.socket", self.folder))
 
@@ -60,7 +60,7 @@ class UnitsTest(unittest.TestCase):
         self.assertNotEqual(self.analyze(*arguments, bare).returncode, 0)
 
     def allowed_calls(self) -> set:
-        """System calls that the unit's filter lets through, as systemd expands it."""
+        """System calls that the unit's filter allows, as systemd expands it."""
         allowed = set()
         for line in re.findall(r"^SystemCallFilter=(.*)$", self.text(), re.MULTILINE):
             calls = self.expand(line.removeprefix("~").split())
@@ -96,7 +96,7 @@ class UnitsTest(unittest.TestCase):
         self.assertEqual(made - self.allowed_calls(), set())
 
     def end(self, tracer, trace) -> None:
-        """strace does not hand signals on. The daemon is the first process in the trace."""
+        """Ends the daemon, which is the first process in the trace: strace does not forward signals."""
         os.kill(int(trace.read_text(encoding="utf-8").split(None, 1)[0]), signal.SIGTERM)
         self.assertEqual(tracer.wait(60), 0)
 

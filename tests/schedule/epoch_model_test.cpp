@@ -1,6 +1,6 @@
-// Epochs in random orders of everything that may happen: workers enter and leave, requests pin, wander
-// between workers and end, objects are unlinked and reclaimed. No object is freed while a pointer to it is
-// held that was found under a pin or in a worker's epoch; and when everybody is done, everything is freed.
+// Epochs in random orders of all possible events: workers enter and leave, requests pin, wander between
+// workers and end, objects are unlinked and reclaimed. No object is freed while a pointer to it is held that
+// was found under a pin or in a worker's epoch. When all workers are done, everything is freed.
 #include <gtest/gtest.h>
 
 #include <deque>

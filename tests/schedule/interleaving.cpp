@@ -15,7 +15,7 @@ namespace {
 thread_local Interleaving* running = nullptr;
 }  // namespace
 
-/// A stack and where it stands. ThreadSanitizer, which would have to be told of both, sees nothing here.
+/// A stack and its position. ThreadSanitizer, which would need to know of both, sees nothing here.
 class Interleaving::Fiber {
  public:
   /// The fiber that the caller is on.
@@ -79,7 +79,7 @@ void Interleaving::switch_from_current() {
   }
   const std::size_t before = current_;
   current_ = able.empty() ? ended_.size() : able[choose_(able.size(), std::min(place, able.size()))];
-  // What this stack held must be gone before it is left for ever.
+  // The memory of this stack must be freed before it is left for ever.
   std::vector<std::size_t>{}.swap(able);
   if (current_ != before) {
     fibers_[before]->switch_to(*fibers_[current_]);

@@ -16,8 +16,8 @@
 
 namespace mxkv::testing {
 
-/// Chooses one of `count` bodies (at least 1) that may go on; `current` is where the one that ran just now
-/// stands among them, or `count` if it ended.
+/// Chooses one of `count` bodies (at least 1) that may go on; `current` is the index of the body that ran
+/// just now, or `count` if it ended.
 using Choose = std::function<std::size_t(std::size_t count, std::size_t current)>;
 
 /// One run of a few bodies.
@@ -38,7 +38,7 @@ class Interleaving {
 
   Choose choose_;
   const std::vector<std::function<void()>>* bodies_ = nullptr;
-  std::vector<Fiber*> fibers_;  ///< one a body, then that of run() itself
+  std::vector<Fiber*> fibers_;  ///< one a body, then run()'s own
   std::vector<bool> ended_;
   std::size_t current_ = 0;
 };
@@ -72,8 +72,8 @@ class AllOrders {
 /// Chooses at random, the same for a seed.
 [[nodiscard]] Choose random_order(std::uint64_t seed);
 
-/// Runs what `make_bodies` sets up, and `check` after it, in every order with few preemptions; returns how
-/// many orders there were.
+/// Runs the bodies that `make_bodies` sets up, and `check` after them, in every order with few preemptions;
+/// returns how many orders there were.
 template <class Setup>
 std::size_t in_all_orders(std::size_t most_preemptions, const Setup& one_run) {
   AllOrders orders{most_preemptions};

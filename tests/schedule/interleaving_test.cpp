@@ -1,4 +1,4 @@
-// The harness itself: it runs what it says, all of it, and finds the classic mistake.
+// The harness itself: it runs the bodies as told, all of them, and finds the classic mistake.
 #include "tests/schedule/interleaving.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // No task that waits for a join is lost or starts twice, in every order of the steps of its parking, of the
-// predecessors' ends and of the creator's close and release; and the join is freed once, by the last of them.
+// predecessors' ends and of the creator's close and release. The last of them frees the join, once.
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -1,4 +1,4 @@
-// The queue in every order of its atomic steps: nothing is lost or seen twice, each producer's tasks come in
+// The queue in every order of its atomic steps: no task is lost or seen twice, each producer's tasks come in
 // its order, and a chain that is being linked is never taken for an empty queue.
 #include <gtest/gtest.h>
 

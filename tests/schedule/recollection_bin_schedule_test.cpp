@@ -1,5 +1,5 @@
 // The recollection bin in every order of its atomic steps: each block comes home once, whatever is pushed
-// while the owner collects, and no bin fills up without somebody having been told.
+// while the owner collects, and no bin fills up without a wake-up for its owner.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ struct alignas(64) Block {
 constexpr std::size_t kBlockBytes = 64;
 constexpr std::size_t kWakeBytes = 4 * kBlockBytes;
 
-/// Some workers that push chains, and the owner that collects when it is told, and now and then by itself.
+/// Some workers that push chains, and the owner that collects when it is woken, and now and then by itself.
 class BinRun {
  public:
   ~BinRun() {
@@ -61,7 +61,7 @@ class BinRun {
     const std::size_t before = home_;
     const bool told = told_;
     collect();
-    // What was counted before the last collection and linked after it is one chain a pusher at most.
+    // Chains counted before the last collection and linked after it: one a pusher at most.
     const std::size_t left_bytes = (home_ - before) * kBlockBytes;
     EXPECT_TRUE(told || left_bytes < kWakeBytes + pushers_ * longest_bytes_)
         << left_bytes << " bytes wait, and nobody was told";

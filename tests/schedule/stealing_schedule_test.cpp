@@ -1,5 +1,5 @@
-// Owner, thief and spawners of one pool in every order: nobody blocks over a task unless a wake-up is on its
-// way, and a thief is woken for a pool whose owner is busy.
+// Owner, thief and spawners of one pool in every order: no worker blocks over a task unless a wake-up is on
+// its way, and a thief is woken for a pool whose owner is busy.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 using runtime::MxTask;
 using runtime::pool_state;
 
-/// The owner of a pool, one that may steal it, and spawners that do as Runtime::announce() does.
+/// The owner of a pool, a worker that may steal it, and spawners that do as Runtime::announce() does.
 struct StealingRun {
   /// As in Worker: a flag, and a poller that keeps a wake-up until the next block.
   struct Sleeper {
@@ -48,7 +48,7 @@ struct StealingRun {
       });
     }
   }
-  /// Executes and parks, until it blocks; one that blocks and was woken meanwhile goes on.
+  /// Executes and parks, until it blocks; a worker that blocks and was woken meanwhile goes on.
   void add_worker(Sleeper& self, int rounds) {
     bodies.emplace_back([this, &self, rounds] {
       for (int round = 0; round < rounds && !self.blocked; ++round) {

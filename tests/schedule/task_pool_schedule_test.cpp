@@ -1,6 +1,6 @@
 // The pool word in every order of its atomic steps: no task is lost, and never are there two holders.
 //
-// A pool with tasks that is neither ready nor leased is a lost task: nobody will ever look again.
+// A pool with tasks that is neither ready nor leased is a lost task: no worker will ever look again.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What the worlds of one shard and of several have in common: waiting for an answer, what becomes of a request in a
-// history, sums of counters.
+// Shared by the worlds of one shard and of several: waiting for an answer, a request's entry in a history,
+// sums of counters.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +30,8 @@ void when_answered(Timeline& timeline, const Request& request, std::uint64_t unt
   }
 }
 
-/// `stored_ns`: when it was stored, if it changes something that counts: from then on it was to be seen, whatever its
-/// client heard.
+/// `stored_ns`: when it was stored, if it changes something that counts. From then on reads must see it,
+/// whatever answer its client got.
 template <class Request>
 index::testing::HistoryEntry history_entry(const Request& request, index::testing::verb how,
                                            std::uint64_t operand, bool told,

@@ -33,7 +33,7 @@ void ClusterLog::append(std::string bytes, AppendDone done) {
   const bool gone = link_.requests_cut || engine_.down;
   const bool lost = gone || dice_.permille(faults.request_lost);
   const bool late = dice_.permille(faults.late);
-  // Once, whatever comes first.
+  // Calls `done` once, whichever event comes first.
   auto answer = std::make_shared<AppendDone>(std::move(done));
   const auto tell = [this, answer](Appended appended) {
     run_([answer, appended] {
@@ -115,7 +115,7 @@ void ClusterLog::poll(std::uint64_t reading, std::uint64_t delay_ns) {
   timeline_.in(delay_ns, [this, reading] { run_([this, reading] { deliver(reading); }); });
 }
 
-// A few at a time; what the sink stops or begins ends this reading.
+// A few at a time; a stop or a new reading by the sink ends this reading.
 void ClusterLog::deliver(std::uint64_t reading) {
   if (reading != reading_) {
     return;

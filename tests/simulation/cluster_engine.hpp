@@ -1,7 +1,8 @@
 // The engine of a simulated cluster: one log, kept until it is trimmed, that is reached over a bad network.
 //
-// What is stored is never lost otherwise: that is the engine's promise. All else goes wrong: requests and answers are lost,
-// come late or twice, nodes stand still or are cut off in one direction, and strangers write to the log.
+// Stored records are never lost otherwise: that is the engine's promise. All else goes wrong: requests and
+// answers are lost, come late or twice, nodes stand still or are cut off in one direction, and strangers
+// write to the log.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace mxkv::simulation {
 inline constexpr std::uint64_t kMs = 1'000'000;
 inline constexpr std::uint64_t kSecond = 1000 * kMs;
 
-/// Real time, and what happens next in it. Thread-safety: one thread.
+/// Real time, and the next events in it. Thread-safety: one thread.
 class Timeline {
  public:
   using Action = std::function<void()>;
@@ -29,7 +30,7 @@ class Timeline {
   void in(std::uint64_t delay_ns, Action action) {
     actions_.emplace(std::pair{now_ns_ + delay_ns, ++number_}, std::move(action));
   }
-  /// False: nothing is left to happen.
+  /// False: no event is left.
   bool step();
 
  private:
@@ -51,7 +52,7 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-/// How often what goes wrong, in a thousand appends.
+/// How often each fault occurs, in a thousand appends.
 struct EngineFaults {
   std::uint64_t request_lost = 0;
   std::uint64_t answer_lost = 0;
@@ -71,12 +72,12 @@ class ClusterEngine {
   explicit ClusterEngine(Timeline& timeline) : timeline_(timeline) {}
 
   server::LogPosition store(std::string bytes);
-  /// Also what readers do not get any more.
+  /// The whole log, with records that readers do not get any more.
   [[nodiscard]] const std::vector<Stored>& log() const noexcept { return log_; }
   [[nodiscard]] server::LogPosition begin() const noexcept { return begin_; }
   void trim(server::LogPosition before) noexcept { begin_ = std::max(begin_, before); }
 
-  bool down = false;  ///< answers nobody
+  bool down = false;  ///< answers no node
   EngineFaults faults;
 
  private:
@@ -85,17 +86,18 @@ class ClusterEngine {
   server::LogPosition begin_ = 0;
 };
 
-/// What a node can reach, and whether it runs.
+/// The parts that a node can reach, and whether it runs.
 struct NodeLink {
   bool requests_cut = false;
   bool answers_cut = false;
   bool reads_cut = false;
 };
 
-/// A process' door to the engine. Outlives the process: what is under way still arrives. Thread-safety: one thread.
+/// A process' door to the engine. Outlives the process: requests under way still arrive. Thread-safety: one
+/// thread.
 class ClusterLog final : public server::OrderedLog {
  public:
-  /// `run`: does something on the process, when it runs.
+  /// `run`: runs an action on the process, when it runs.
   using Runner = std::function<void(Timeline::Action)>;
 
   ClusterLog(Timeline& timeline, Dice& dice, ClusterEngine& engine, const NodeLink& link, Runner run)
@@ -122,7 +124,7 @@ class ClusterLog final : public server::OrderedLog {
   std::uint64_t in_order_ns_ = 0;  ///< when the last append of the usual way arrives
   server::LogSink* sink_ = nullptr;
   server::LogPosition next_ = 0;
-  std::uint64_t reading_ = 0;  ///< counts reads and stops: what was begun before goes nowhere
+  std::uint64_t reading_ = 0;  ///< counts reads and stops: earlier readings deliver nothing
 };
 
 }  // namespace mxkv::simulation

@@ -1,7 +1,7 @@
 // A process of a simulated cluster: a shard as production runs it, over a map in the place of the store.
 //
-// It changes its map first, and appends what it changed, as the real one does: so a read may see what does not yet
-// count, and is held until it does; and what an ousted owner has in its map may be void.
+// It changes its map first, and then appends the changes, as the real one does. So a read may see a change
+// that does not count yet, and is held until it does; and an ousted owner's map may hold void changes.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace mxkv::simulation {
 
 inline constexpr server::MessageScope kClusterScope{.cluster = 0xC1, .shard = 7};
 
-/// What a client asked, and was told.
+/// A client's request, and its answer.
 struct ClusterRequest {
   enum class answer : std::uint8_t { none, value, refused, is_void };
   std::uint64_t id = 0;
   std::uint32_t key = 0;
-  std::optional<std::uint64_t> written;  ///< a set; it tells what was there before
+  std::optional<std::uint64_t> written;  ///< a set; its answer has the number before
   std::uint64_t invoked_ns = 0;
   std::uint64_t answered_ns = 0;
   answer told = answer::none;
@@ -53,7 +53,7 @@ class SkewedClock final : public runtime::Clock {
   std::uint64_t rate_permille_;
 };
 
-/// What outlives a process: as a checkpoint on its disk does.
+/// The state that outlives a process, as a checkpoint on its disk does.
 struct ClusterSnapshot {
   server::ShardStart start;
   std::map<std::uint32_t, std::uint64_t> items;
@@ -87,7 +87,7 @@ class ClusterProcess final : private server::ShardHost {
   void kill();
   void stand_still();
   void go_on();
-  /// Does it when the process runs; never once it was killed.
+  /// Runs the action when the process runs; never once it was killed.
   void run(Timeline::Action action);
 
   /// `request` lives as long as the world.
@@ -98,7 +98,7 @@ class ClusterProcess final : private server::ShardHost {
   void set_lease(std::uint64_t lease_ns) { shard_.set_lease(lease_ns); }
 
   [[nodiscard]] bool lives() const noexcept { return alive_; }
-  /// This engine loses nothing: so it must never be.
+  /// Whether the shard was stranded. This engine loses nothing, so it must never be.
   [[nodiscard]] bool is_stranded() const noexcept { return stranded_; }
   [[nodiscard]] bool runs() const noexcept { return alive_ && !still_; }
   [[nodiscard]] bool serves() const noexcept { return alive_ && shard_.serves(); }

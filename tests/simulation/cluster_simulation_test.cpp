@@ -1,6 +1,6 @@
-// Clusters of one shard in which everything goes wrong, seed by seed: what is acknowledged counts for good, per key
-// all answers are linearizable, never do two nodes serve the shard, and what is said to be void is. And the same with
-// a rule broken: a proof that does not notice proves nothing.
+// Clusters of one shard in which everything goes wrong, seed by seed: acknowledged changes count for good,
+// per key all answers are linearizable, never do two nodes serve the shard, and changes that are called void
+// are void. And the same with a rule broken: a proof that does not notice proves nothing.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ std::string text_of(const ClusterVerdict& verdict) {
   return text;
 }
 
-/// The first seed with a complaint, of so many; `seeds` itself if there is none.
+/// The first seed with a complaint, of `seeds`; `seeds` itself if there is none.
 std::uint64_t first_complaint(ClusterPlan plan, std::uint64_t seeds) {
   for (plan.seed = 0; plan.seed < seeds && run_cluster(plan).complaints.empty(); ++plan.seed) {
   }
@@ -80,7 +80,7 @@ TEST(ClusterSimulation, NoticesAShorterLeaseThatItsOwnerFollowsLate) {
   EXPECT_LT(first_complaint({.rules = {.lease_shrinks_at_once = false}}, kSeedsToNotice), kSeedsToNotice);
 }
 
-// Clocks run at 0.95 to 1.05: what one takes for a lease and a twentieth is less than the other's lease.
+// Clocks run at 0.95 to 1.05: a lease and a twentieth by one clock is less than the lease by another.
 TEST(ClusterSimulation, NoticesAMarginThatIsTooSmall) {
   EXPECT_LT(first_complaint({.margin_permille = 1000, .rules = {}}, kSeedsToNotice), kSeedsToNotice);
   EXPECT_LT(first_complaint({.margin_permille = 1050, .rules = {}}, kSeedsToNotice), kSeedsToNotice);

@@ -102,7 +102,7 @@ class World {
     node.process().start();
   }
 
-  /// Most are alike: a lease that is too long for all hides what a short one does.
+  /// Most are alike: a lease that is too long for all hides the effects of a short one.
   std::uint64_t any_lease_ns() {
     return dice_.permille(500) ? 3 * kSecond : dice_.between(kSecond, 4 * kSecond);
   }
@@ -124,7 +124,7 @@ class World {
       request.written = request.id;
     }
     request.invoked_ns = timeline_.now_ns();
-    // Whoever is believed to own it; now and then anybody.
+    // The believed owner; now and then any node.
     std::size_t target = dice_.below(kNodes);
     if (!dice_.permille(300)) {
       const auto owner =
@@ -138,7 +138,7 @@ class World {
                   [this, client] { ask_soon(client); });
   }
 
-  // What goes wrong.
+  // The faults.
 
   void trouble() {
     if (!troubled_) {
@@ -208,7 +208,7 @@ class World {
     timeline_.in(last_ns, [&flag] { flag = false; });
   }
 
-  /// Somebody writes to the log who should not.
+  /// A stranger writes to the log.
   void disturb() {
     const auto& log = engine_.log();
     std::string bytes = log.empty() ? "" : log[dice_.below(log.size())].bytes;
@@ -290,9 +290,9 @@ class World {
       verdict_.paths.answered += told ? 1 : 0;
       complaints.unless(!told || !request.written || counts, "an acknowledged set does not count");
       if (!told && !counts) {
-        continue;  // a read that was not answered, or a set that never came
+        continue;  // a read that was not answered, or a set that never arrived
       }
-      // One that counts was to be seen when it was stored, whatever its client heard.
+      // A change that counts was visible when it was stored, whatever answer its client got.
       histories[request.key].add(history_entry(
           request, request.written ? index::testing::verb::upsert : index::testing::verb::find,
           request.written.value_or(0), told, counts ? std::optional{at->second} : std::nullopt));
@@ -313,7 +313,7 @@ class World {
   std::uint64_t lives_ = 0;
   std::deque<ClusterRequest> requests_;
   bool troubled_ = true;
-  std::uint64_t served_ns_ = 0;  ///< when somebody served last
+  std::uint64_t served_ns_ = 0;  ///< when a node served last
   bool asking_ = true;
   mutable bool verdict_duplicates_ = false;
   ClusterVerdict verdict_;

@@ -9,11 +9,11 @@
 
 namespace mxkv::simulation {
 
-/// What a world went through: that a proof took the paths that it speaks of.
+/// The paths that a world took: a proof must take the paths that it is about.
 struct ClusterPaths {
   std::uint64_t answered = 0;  ///< with a value
   std::uint64_t refused = 0;
-  std::uint64_t voids = 0;    ///< sets that were told that they are void
+  std::uint64_t voids = 0;    ///< sets whose clients learned that they are void
   std::uint64_t unknown = 0;  ///< never answered
   server::ShardCounters shards;
 

@@ -1,5 +1,5 @@
-// What a simulated world finds wrong with itself, in words. Not GoogleTest's expectations, so that a test can
-// run a world that it broke on purpose and ask whether the world noticed.
+// The faults that a simulated world finds in itself, in words. Not GoogleTest's expectations, so that a test
+// can run a world that it broke on purpose and check that the world noticed.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// All changes that passed a store's commit point, in their order and with the epoch in which each passed: what a start
-// finds must be what was there before, with all changes up to some epoch and none behind it.
+// All changes that passed a store's commit point, in their order and with the epoch in which each passed: a
+// start must find the earlier state with all changes up to some epoch and none behind it.
 //
 // The ledger stands between the store and the journal's listener, and loads the epoch itself, where a change passes.
 #pragma once
@@ -17,43 +17,43 @@
 
 namespace mxkv::simulation {
 
-/// What of an item outlives its process.
+/// The fields of an item that outlive its process.
 struct DurableItem {
   std::string value;
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;
-  std::uint32_t marks = 0;  ///< but for who has won it
+  std::uint32_t marks = 0;  ///< except the mark of its winner
   std::uint64_t cas = 0;
   bool operator==(const DurableItem&) const = default;
 };
 using DurableItems = std::map<std::string, DurableItem, std::less<>>;
 
-/// What is there, whether it has expired or not.
+/// All items, whether they have expired or not.
 struct DurableState {
   DurableItems items;
   server::FlushState flushes;
   std::map<std::string, std::uint64_t, std::less<>> orders;  ///< of the last change of each key
 
-  /// What clients would meet.
+  /// The items that clients would meet.
   [[nodiscard]] DurableItems live(std::uint64_t now_us) const;
 };
 
 /// The live items of a store's tree. While no worker runs.
 [[nodiscard]] DurableItems items_of(server::Store& store, std::uint64_t now_us);
-/// What is different; empty: nothing is.
+/// The difference; empty: there is none.
 [[nodiscard]] std::string difference(const DurableItems& found, const DurableItems& expected);
 
 /// Thread-safety: as CommitListener; the rest while no worker runs.
 class DurableLedger final : public index::CommitListener<std::string_view> {
  public:
-  /// Begins with what is there. `told`: the greatest unique of each key that clients know of.
+  /// Begins with the state that is there. `told`: the greatest unique of each key that clients know.
   DurableLedger(DurableState begin, std::map<std::string, std::uint64_t, std::less<>> told)
       : begin_(std::move(begin)), told_(std::move(told)) {
     for (const auto& [key, order] : begin_.orders) {
       told_[key] = std::max(told_[key], order);
     }
   }
-  /// From now on, until null: labels are those of `epochs`, and all is handed on to `next`.
+  /// From now on, until null: labels are the epochs of `epochs`, and all changes are passed on to `next`.
   void listen(const server::CommitEpochs* epochs, index::CommitListener<std::string_view>* next) noexcept {
     epochs_ = epochs;
     next_ = next;
@@ -63,13 +63,13 @@ class DurableLedger final : public index::CommitListener<std::string_view> {
   void group_begins(runtime::Worker& worker) noexcept override;
   void group_ends(runtime::Worker& worker) noexcept override;
 
-  /// With all changes whose epoch is not greater.
+  /// The state with all changes whose epoch is not greater.
   [[nodiscard]] DurableState at(std::uint64_t epoch) const;
   [[nodiscard]] std::uint64_t changes_after(std::uint64_t epoch) const;
-  /// What passed of a key, for a failure's message.
+  /// The changes of a key that passed, for a failure's message.
   [[nodiscard]] std::string story_of(std::string_view key) const;
   [[nodiscard]] std::uint64_t groups() const noexcept { return groups_; }
-  /// What was wrong with what passed.
+  /// The faults of the changes that passed.
   [[nodiscard]] const Complaints& wrong() const noexcept { return wrong_; }
 
  private:

@@ -128,7 +128,7 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
   stepper_ = std::make_unique<Stepper>(machine_.runtime, machine_.clock, random_, bells_, complaints_,
                                        world.interruptions_in_64, world.uneven_speed);
   record_ = std::make_unique<StoreRecord>(*history_, *stepper_, machine_.clock);
-  record_->expect_failures();  // what nobody is told of may have been refused
+  record_->expect_failures();  // requests without an answer may have been refused
   interference_ = std::make_unique<Interference<server::ItemTraits>>(machine_.runtime, machine_.clock,
                                                                      store_.tree(), random_, false);
   progress_ = std::make_unique<StoreProgress>(machine_.runtime, store_);
@@ -320,7 +320,7 @@ void DurableLife::end() {
 std::uint64_t DurableLife::promised(bool power) const {
   std::uint64_t durable = journal_->epochs().durable();
   if (power && options_.mode.sync == config::sync_mode::never) {
-    // Written is not flushed; and what was flushed behind a gap counts for nothing.
+    // Written is not flushed; and records flushed behind a gap do not count.
     durable = journal_->writer().failures() == 0 ? journal_->writer().synced() : 0;
   }
   return std::max({released_, durable, in_order_});

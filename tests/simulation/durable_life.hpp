@@ -1,5 +1,5 @@
-// One process of a simulated store with a journal: it recovers what a disk holds, serves clients whose replies wait for
-// the disk, makes checkpoints, and ends anywhere.
+// One process of a simulated store with a journal: it recovers the contents of a disk, serves clients whose
+// replies wait for the disk, makes checkpoints, and ends anywhere.
 //
 // All parts are the real ones, without their threads: the journal's writer and the checkpointer are stepped between
 // steps of the workers, also while a worker is preempted under a latch.
@@ -28,7 +28,7 @@ namespace mxkv::simulation {
 /// Thread-safety: one thread.
 class DurableLife {
  public:
-  /// What is given outlives it; `now_us` is when it begins.
+  /// The arguments outlive it; `now_us` is the time at which it begins.
   DurableLife(test::SimDisk& disk, runtime::Random& random, const DurableOptions& options, StoreKeys& keys,
               std::uint64_t now_us, Complaints& complaints, DurableReport& report);
   DurableLife(const DurableLife&) = delete;
@@ -40,13 +40,13 @@ class DurableLife {
   [[nodiscard]] std::string recover();
   [[nodiscard]] std::string begin_journal();
 
-  /// Serves, from what is there. `fills`: the keys are stored first, and on disk when this returns.
+  /// Serves, beginning with `state`. `fills`: the keys are stored first, and are on disk when this returns.
   void begin_service(const DurableState& state, bool fills);
   /// Until the disk is off, clients have nothing more to ask for, or for so many rounds.
   void run(std::uint64_t most_rounds);
-  /// In order: all is on disk, and the directory says so. Empty, or why not.
+  /// Ends in order: all is on disk, and the directory says so. Empty, or why it could not.
   [[nodiscard]] std::string end_in_order();
-  /// All clients go away: what they were not told stays open.
+  /// All clients go away: their unanswered requests stay open.
   void end();
 
   [[nodiscard]] const server::Recovered& recovered() const noexcept { return recovered_; }
@@ -57,7 +57,7 @@ class DurableLife {
   [[nodiscard]] DurableItems items() { return items_of(store_, now_us()); }
   [[nodiscard]] std::uint64_t now_us() const { return machine_.clock.steady_us(); }
   [[nodiscard]] std::uint64_t wall_us() const { return machine_.clock.unix_us(); }
-  /// Least epoch that the next start has to get to, by what was promised; `power`: the power was cut.
+  /// Least epoch that the next start has to reach, as promised to clients; `power`: the power was cut.
   [[nodiscard]] std::uint64_t promised(bool power) const;
   [[nodiscard]] std::unique_ptr<DurableLedger> take_ledger();
   [[nodiscard]] std::unique_ptr<StoreHistory> take_history() { return std::move(history_); }
@@ -79,7 +79,7 @@ class DurableLife {
   void make_journal();
   void fill();
   [[nodiscard]] bool finished() const;
-  /// What other threads do.
+  /// The work of other threads.
   void aside();
   void step_checkpointer();
   void interfere();

@@ -6,7 +6,7 @@ DurableOptions draw_durable_world(runtime::Random& random) {
   DurableOptions options;
   options.store = draw_store_world(random);
   StoreWorldOptions& store = options.store;
-  // Memory that runs short is the other simulation's business.
+  // The other simulation tests memory that runs short.
   store.world.short_of_memory = false;
   store.world.ends_early = false;
   store.requests.quiet = false;  // an error of the journal has no opaque

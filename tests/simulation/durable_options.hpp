@@ -1,4 +1,4 @@
-// What a seed decides of a store that is to survive before it begins, and what is counted of it.
+// The settings that a seed draws for a durable store before it begins, and the counts of its events.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct DurableOptions {
   StoreWorldOptions store;
   durable_mistake mistake = durable_mistake::none;
   server::JournalMode mode;
-  bool exact = true;  ///< what is read is on disk: so the history of the clients explains what a start finds
+  bool exact = true;  ///< reads show data on disk only: so the clients' history explains what a start finds
   bool clock_back = false;  ///< the next process may begin at an earlier time
   bool delayed = false;     ///< flushes that are set for later
   bool large = false;       ///< values that the journal refers to
@@ -35,7 +35,7 @@ struct DurableOptions {
 /// For a failure's message.
 [[nodiscard]] std::string describe(const DurableOptions& options);
 
-/// What happened in a world, or in several.
+/// The events of a world, or of several.
 struct DurableReport {
   std::vector<std::string> complaints;
   std::uint64_t fingerprint = 0;
@@ -63,9 +63,9 @@ struct DurableReport {
   std::uint64_t checkpoints = 0;
   std::uint64_t failed_checkpoints = 0;
   std::uint64_t from_checkpoint = 0;  ///< starts that found one
-  std::uint64_t amid = 0;      ///< checkpoints begun while something had passed and was not in the tree
-  std::uint64_t recycled = 0;  ///< segments
-  std::uint64_t removed = 0;   ///< segments
+  std::uint64_t amid = 0;             ///< checkpoints begun while a change had passed and was not in the tree
+  std::uint64_t recycled = 0;         ///< segments
+  std::uint64_t removed = 0;          ///< segments
 
   void add(const DurableReport& other);
 };

@@ -1,4 +1,4 @@
-// Stores that are to survive, in thousands of worlds; see durable_world.hpp and README.md.
+// Durable stores, in thousands of worlds; see durable_world.hpp and README.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   if (seeds.count < kFewestToJudge || HasFailure()) {
     return;
   }
-  // What is rare must have happened: in fewer worlds that says nothing.
+  // Rare events must have happened: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kParts;
   const bool all = seeds.count >= kMostSeeds;
   const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter
@@ -90,7 +90,7 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   EXPECT_GT(sum.amid, least / 20);
   EXPECT_GT(sum.recycled, least / 4);
   EXPECT_GT(sum.removed, least);
-  if (runtime::paths::kCounted) {  // the short ways of reads mind what is not durable
+  if (runtime::paths::kCounted) {  // the short ways of reads respect changes that are not durable
     using runtime::path;
     EXPECT_THAT(never_taken(before, {path::get_usual, path::meta_get_usual, path::scan_plain_run}),
                 ::testing::IsEmpty());

@@ -54,9 +54,9 @@ class DurableWorld {
  private:
   static constexpr unsigned kMostStarts = 4;
   static constexpr std::uint64_t kDayUs = 86'400'000'000;
-  static constexpr std::size_t kPatience = 4'000;  ///< what takes longer is mostly told by the ledger, too
+  static constexpr std::size_t kPatience = 4'000;  ///< the ledger mostly finds faults that take longer
 
-  /// A process that recovered and may serve; null: something is wrong. On the way there, others may have ended.
+  /// A process that recovered and may serve; null: there is a fault. On the way there, others may have ended.
   std::unique_ptr<DurableLife> start(bool first) {
     if (!first && one_in(random_, 3)) {
       start_without_newest();
@@ -103,8 +103,8 @@ class DurableWorld {
     return nullptr;
   }
 
-  /// The newest segment is lost while no process runs. A start is refused, unless nothing that was promised is missing;
-  /// then the segment is there again.
+  /// The newest segment is lost while no process runs. A start is refused, unless all promised changes are
+  /// there; then the segment is put back.
   void start_without_newest() {
     std::vector<std::string> names;
     static_cast<void>(disk_.list(server::kJournalDirectory, names));
@@ -138,7 +138,7 @@ class DurableWorld {
                        ("a start without " + newest + " is refused for something else: " + wrong).c_str());
   }
 
-  /// What a start found, by what was promised and by what was there.
+  /// Checks the state that a start found, by the promises and by the earlier state.
   void check(DurableLife& life) {
     const std::uint64_t found = life.recovered().epoch;
     const std::uint64_t now_us = life.now_us();
@@ -166,7 +166,7 @@ class DurableWorld {
       check_history_with(items, now_us);
     }
   }
-  /// A copy of the history with what was found as a page: another start may find less.
+  /// Checks a copy of the history with the found state as a page: another start may find less.
   void check_history_with(const DurableItems& items, std::uint64_t now_us) {
     StoreHistory history = *history_;
     history.set_patience(kPatience);
@@ -191,7 +191,7 @@ class DurableWorld {
   }
 
   void serve(DurableLife& life, bool fills) {
-    // What was found is what goes on.
+    // The world goes on from the found state.
     report_.lost_changes += ledger_ != nullptr ? ledger_->changes_after(cap_) : 0;
     history_.reset();
     ledger_.reset();
@@ -234,7 +234,7 @@ class DurableWorld {
     }
     lose(power);
   }
-  /// The process and, with `power`, what is uncertain on the disk.
+  /// Ends the process and, with `power`, decides all that is uncertain on the disk.
   void lose(bool power) {
     disk_.power_off_at(0);
     fails_at_ = 0;
@@ -294,7 +294,7 @@ class DurableWorld {
         disk_.fail_syncs(1, EIO);
         break;
       default:
-        disk_.set_quota(1);  // whatever is there is too much
+        disk_.set_quota(1);  // all existing files are too much
         break;
     }
   }
@@ -313,7 +313,7 @@ class DurableWorld {
   std::unique_ptr<StoreHistory> history_;
   std::uint64_t must_ = 0;                 ///< least epoch that the next start has to get to
   std::uint64_t must_of_power_ = 0;        ///< the same once the power was cut
-  std::uint64_t cap_ = ~std::uint64_t{0};  ///< the greatest that it may: what starts have found since
+  std::uint64_t cap_ = ~std::uint64_t{0};  ///< the greatest that it may, as later starts have found
   std::uint64_t fails_at_ = 0;             ///< step of the disk
   std::uint64_t off_ = 0;
   std::uint64_t trouble_ = 0;

@@ -133,7 +133,7 @@ void Errands::start_one(Worker& worker) {
   }
 }
 
-// Some errands, a join that counts them, and some that wait for it.
+// Some errands, a join that counts them, and some errands that wait for it.
 void Errands::start_family(Worker& worker) {
   using Member = Hopper<runtime::DependentTask>;
   runtime::Join& join = *runtime_.joins().create("family").value();
@@ -249,7 +249,7 @@ step Errands::choose(MxTask& task, Worker& on) {
   task.annotate(runtime::locality::here);
   task.annotate(access::readonly);
   task.annotate(runtime::TaggedPointer{}, 0);
-  if (random_.below(64) == 0) {  // besides those that the rebalancer moves
+  if (random_.below(64) == 0) {  // besides the rebalancer's moves
     runtime::TaskPool& pool = runtime_.pool(some_pool());
     runtime::send_pool(on, pool, random_.below(4) == 0 ? some_worker() : pool.owner(), some_worker());
   }
@@ -278,7 +278,7 @@ step Errands::choose(MxTask& task, Worker& on) {
     }
     case 6:
       locate(task);
-      return step::retry;  // spawned again, while one that only goes on would stay here
+      return step::retry;  // spawned again; with step::again it would stay here
     default: {             // most hops are bound, and most of those to the first objects
       const std::uint64_t object = std::min(random_.below(kObjects), random_.below(kObjects));
       task.annotate(objects_[object].words.tagged(), sizeof(Object));
@@ -319,7 +319,7 @@ void Errands::place(MxTask& task) {
     default:
       task.annotate(some_pool());
   }
-  misplaced_ += runtime_.check_target(task) ? 1 : 0;  // where nobody runs it stays, and is counted
+  misplaced_ += runtime_.check_target(task) ? 1 : 0;  // where no worker runs it stays, and is counted
 }
 
 step Errands::look_on(Looker& look, std::uint32_t id, bool whole, Worker& on) {
@@ -332,7 +332,7 @@ step Errands::look_on(Looker& look, std::uint32_t id, bool whole, Worker& on) {
     return step::done;
   }
   --errand.left;
-  // What is serialized needs no versions, and has none.
+  // A serialized object needs no versions, and has none.
   if (look.annotations().stage == 0 && how != primitive::serialized_by_scheduling && random_.below(2) == 0) {
     look.annotations().stage = 1;
     return step::again;

@@ -1,11 +1,11 @@
 // Tasks without a tree. An errand hops around a number of times: it writes objects of every primitive, is
 // placed on workers, core groups, nodes and pools, changes its priority, spawns others, holds pins, retires
-// what it replaced, and may wait for a join or be counted by one. A look reads an object in two halves, in
-// one hop or two.
+// the memory that it replaced, and may wait for a join or be counted by one. A look reads an object in two
+// halves, in one hop or two.
 //
 // Wherever it goes: every hop happens once, a writer is alone with its object and the object is whole, a
-// bound task runs under the lease of its object's pool, nothing that is held under a pin is freed, and who
-// waits for a join starts after those that it counts.
+// bound task runs under the lease of its object's pool, nothing that is held under a pin is freed, and a task
+// that waits for a join starts after the tasks that the join counts.
 #pragma once
 
 #include <array>
@@ -42,7 +42,7 @@ class Errands {
   void start_one(runtime::Worker& worker);
   /// Whether all that were started have ended.
   [[nodiscard]] bool finished() const noexcept { return ended_ == errands_.size(); }
-  /// When the runtime is drained: whether each ended once, and the objects hold what was written.
+  /// When the runtime is drained: checks that each ended once, and that the objects hold the written values.
   void check();
 
   [[nodiscard]] std::uint64_t misplaced() const noexcept { return misplaced_; }
@@ -56,12 +56,12 @@ class Errands {
   class Hopper;
   class Looker;
 
-  /// What readers may still look at; `freed` tells on them.
+  /// Memory that readers may still look at; `freed` tells on them.
   struct Payload {
     bool freed = false;
   };
   struct Family {
-    std::size_t open = 0;  ///< who must have ended before
+    std::size_t open = 0;  ///< errands that must have ended before
   };
   struct Errand {
     std::uint64_t left = 0;
@@ -104,7 +104,7 @@ class Errands {
   runtime::ReclaimKind payload_kind_;
   std::deque<Guarded> objects_;
   std::deque<Payload> payloads_;
-  std::array<Payload*, kObjects> shown_{};  ///< what an errand finds at a place
+  std::array<Payload*, kObjects> shown_{};  ///< the memory that an errand finds at a place
   std::deque<Family> families_;
   std::vector<runtime::RequestId> requests_;  ///< of deferred tasks
   std::deque<Errand> errands_;

@@ -1,4 +1,4 @@
-// What disturbs a world between two steps: time passes, versions of nodes move, a node is held for a while as
+// Disturbances of a world between two steps: time passes, versions of nodes move, a node is held for a while as
 // by a preempted writer, memory runs out and comes back.
 #pragma once
 
@@ -56,7 +56,7 @@ class Interference {
         break;
     }
   }
-  /// Everything as if nothing had been.
+  /// Ends all interference.
   void end() {
     let_go();
     give_memory_back();
@@ -69,7 +69,7 @@ class Interference {
     return runtime_.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
   }
 
-  /// Who holds a node is in an epoch, as a writer is.
+  /// A task that holds a node is in an epoch, as a writer is.
   void hold() {
     if (runtime_.epochs().published(kHolder) != runtime::EpochManager::kInfinity) {
       slot_ = runtime_.epochs().pin(kHolder);

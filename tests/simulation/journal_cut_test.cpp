@@ -1,5 +1,5 @@
-// The journal's writer on a disk whose power goes off at any step: all that was durable is there, whole groups in
-// order, and nothing that was not recorded.
+// The journal's writer on a disk whose power goes off at any step: all durable records are there, in whole
+// groups in order, and no record that was not written.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ using namespace server;
 constexpr std::uint64_t kSegmentBytes = 64 << 10;
 constexpr int kRounds = 30;
 
-/// One life of a journal: two workers record, the writer is stepped, until the power is off or the rounds are.
+/// One life of a journal: two workers record, and the writer is stepped, until the power is off or the rounds
+/// end.
 class JournalLife {
  public:
   JournalLife(SimDisk& disk, std::uint64_t seed) : disk_(disk), random_(seed) {
@@ -50,7 +51,7 @@ class JournalLife {
   [[nodiscard]] std::uint64_t durable() const { return journal_->epochs().durable(); }
   void end() { journal_.reset(); }
 
-  /// Reads what is on the disk as recovery does; it must be a prefix of what was recorded.
+  /// Reads the disk as recovery does; the records must be a prefix of the recorded ones.
   void expect_prefix(std::uint64_t at_least) const {
     std::vector<std::string> names;
     ASSERT_EQ(disk_.list("journal", names), 0);

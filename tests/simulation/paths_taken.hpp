@@ -9,7 +9,7 @@
 
 namespace mxkv::simulation {
 
-/// The names of those of `wanted` that the calling thread has not taken since `before`.
+/// The names of the paths of `wanted` that the calling thread has not taken since `before`.
 [[nodiscard]] inline std::vector<std::string> never_taken(const runtime::paths::Counts& before,
                                                           std::initializer_list<runtime::path> wanted) {
   const runtime::paths::Counts now = runtime::paths::all();

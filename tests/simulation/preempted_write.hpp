@@ -1,5 +1,5 @@
-// A write of one key as the store's are, whose worker may be preempted where that hurts most: under the
-// leaf's latch, after it asked whether the key is held, before it writes. Where the key is held it gives up.
+// A write of one key like the store's, whose worker may be preempted where that hurts most: under the leaf's
+// latch, after it asked whether the key is held, before it writes. Where the key is held it gives up.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace mxkv::simulation {
 
-/// What a PreemptedWrite tells.
+/// The receiver of a PreemptedWrite's events.
 class WriteWitness {
  public:
   /// Under the latch.

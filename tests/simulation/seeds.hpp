@@ -1,8 +1,8 @@
-// Which seeds a run goes through, from the environment:
+// The seeds that a run goes through, from the environment:
 //   MXKV_SIMULATION_SEEDS       how many (300, with MXKV_TEST_LONG=1 2000; with a sanitizer 40)
 //   MXKV_SIMULATION_FIRST_SEED  the first one (0)
-//   MXKV_SIMULATION_GO_ON       behind a seed that failed: each one is told by a line (0)
-// A seed that failed is printed as these two, which show it alone.
+//   MXKV_SIMULATION_GO_ON       behind a seed that failed: each failure prints a line (0)
+// A seed that failed is printed as the first two, which run it alone.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace mxkv::simulation {
 
 /// How many worlds a path may take to be met at all.
 inline constexpr std::uint64_t kMostSeeds = 2000;
-/// In fewer worlds it says nothing how often a rare thing happened.
+/// In fewer worlds the count of a rare event says nothing.
 inline constexpr std::uint64_t kFewestToJudge = 300;
 
-/// How many worlds a run goes through, where nobody says another number.
+/// How many worlds a run goes through by default.
 [[nodiscard]] inline std::uint64_t usual_seeds() {
   const char* const long_run = std::getenv("MXKV_TEST_LONG");
   return kSanitized

@@ -1,4 +1,4 @@
-// The board of a simulated cluster, as far as snapshots need it: what is put up is seen by all later, or is lost.
+// The board of a simulated cluster, as far as snapshots need it: all nodes see a record later, or it is lost.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class ShardsBoard {
                    timeline_.in(answered ? kMs : kSecond, [answered, done] { done(answered); });
                  });
   }
-  /// Hands `sink` what is behind `position`, and moves it on.
+  /// Hands `sink` the records behind `position`, and moves it on.
   void read(std::size_t& position, server::BoardSink& sink) const {
     for (; position < entries_.size(); ++position) {
       sink.put_up(position, entries_[position].first, entries_[position].second);

@@ -11,7 +11,7 @@ namespace {
 
 using server::message_effect;
 
-/// A group that counts, and what its records are of.
+/// A group that counts, and the changes that its records make.
 void take_group(ShardsTruth& truth, std::map<std::string, std::uint64_t>& newest, std::string_view body,
                 std::uint64_t node, std::uint64_t at_ns, Complaints& complaints) {
   std::map<std::string, std::uint64_t> greatest = newest;
@@ -70,7 +70,7 @@ ShardsTruth read_logs(const std::deque<ShardsLogs>& logs, Complaints& complaints
   return truth;
 }
 
-// What a replica answers may be as old as its bound, and was right at some moment since then.
+// A replica's answer may be as old as its bound, and was right at some moment since then.
 void judge_answers(const std::deque<ShardsRequest>& requests, const ShardsTruth& truth, std::size_t keys,
                    Complaints& complaints, ShardsPaths& paths) {
   using index::testing::verb;
@@ -90,9 +90,9 @@ void judge_answers(const std::deque<ShardsRequest>& requests, const ShardsTruth&
     paths.answered += told ? 1 : 0;
     complaints.unless(!told || !changes || counts, "an acknowledged change does not count");
     if (!told && !counts) {
-      continue;  // what changed nothing and was not answered, or a change that is void
+      continue;  // no change and no answer, or a void change
     }
-    // One that counts was to be seen when it was stored, whatever its client heard.
+    // A change that counts was visible when it was stored, whatever answer its client got.
     const verb how = !changes                                      ? verb::find
                      : request.asks == ShardsRequest::what::remove ? verb::remove
                                                                    : verb::upsert;

@@ -1,4 +1,4 @@
-// What the logs of a simulated cluster say that happened, and whether what clients were told fits to it.
+// The history by the logs of a simulated cluster, and whether the clients' answers fit to it.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace mxkv::simulation {
 /// By the logs alone. Thread-safety: a value.
 struct ShardsTruth {
   ShardsItems items;
-  /// When what a node changed with an order was stored so that it counts.
+  /// For a node and an order: when the node's change with that order was stored so that it counts.
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> counts;
 };
 
-/// Complains of what no history can be. Thread-safety: any thread.
+/// Complains of logs that no history can have. Thread-safety: any thread.
 [[nodiscard]] ShardsTruth read_logs(const std::deque<ShardsLogs>& logs, Complaints& complaints);
-/// Each key's answers are linearizable, and none tells of what does not count.
+/// Checks that each key's answers are linearizable, and that none shows a change that does not count.
 void judge_answers(const std::deque<ShardsRequest>& requests, const ShardsTruth& truth, std::size_t keys,
                    Complaints& complaints, ShardsPaths& paths);
 

@@ -13,7 +13,7 @@ namespace mxkv::simulation {
 using server::GoneRecord;
 using server::PutRecord;
 
-// Of several workers: one behind the other, so that a key's may be in any order.
+// The records of several workers come one behind the other, so a key's may be in any order.
 BodyOrders apply_body(ShardsItems& items, std::string_view body) {
   struct Change {
     std::uint64_t order;

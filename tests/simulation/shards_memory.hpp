@@ -1,4 +1,4 @@
-// Memory of a simulated node: a map in the place of the store, into which logs are put late, but in order, as
+// Memory of a simulated node: a map in the place of the store. Logs are applied to it late, but in order, as
 // ShardMemory does. Clients' changes come in between.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace mxkv::simulation {
 
-/// An item, as its record tells it.
+/// An item, as its record has it.
 struct ShardsItem {
   std::string value;
   std::uint64_t order = 0;
@@ -38,7 +38,8 @@ BodyOrders apply_body(ShardsItems& items, std::string_view body);
 /// Thread-safety: one thread.
 class ShardsMemory final : public server::AppliedMemory {
  public:
-  /// `soon`: does it a little later, one behind the other; `moved`: finished() did.
+  /// `soon`: runs an action a little later, one behind the other; `moved`: called when finished() has
+  /// changed.
   ShardsMemory(std::function<void(Timeline::Action)> soon, std::function<void()> moved)
       : soon_(std::move(soon)), moved_(std::move(moved)) {}
 
@@ -48,14 +49,14 @@ class ShardsMemory final : public server::AppliedMemory {
   [[nodiscard]] std::uint64_t finished() const noexcept override;
   [[nodiscard]] bool failed() const noexcept override { return false; }
 
-  // What clients do.
+  // Clients' operations.
 
   [[nodiscard]] const ShardsItems& items() const noexcept { return items_; }
-  /// Above all that was seen of the shard, and above `mint_us`.
+  /// An order above all seen orders of the shard, and above `mint_us`.
   [[nodiscard]] std::uint64_t mint(std::uint64_t mint_us) noexcept;
   void put(std::string_view key, const ShardsItem& item) { items_.insert_or_assign(std::string{key}, item); }
   void remove(std::uint32_t shard, std::string_view key, std::uint64_t order);
-  /// What a read of the key depends on: of what is not there, that somebody may have removed it.
+  /// The order that a read of the key depends on; of an absent key, the order of a possible removal.
   [[nodiscard]] std::uint64_t order_of_read(std::uint32_t shard, std::string_view key) const;
 
  private:
@@ -64,7 +65,7 @@ class ShardsMemory final : public server::AppliedMemory {
   std::function<void(Timeline::Action)> soon_;
   std::function<void()> moved_;
   ShardsItems items_;
-  std::map<std::uint32_t, std::uint64_t> floors_;  ///< by shard: of what was removed
+  std::map<std::uint32_t, std::uint64_t> floors_;  ///< by shard: orders of removed items
   std::uint64_t newest_ = 0;                       ///< order
   std::uint64_t begun_ = 0;
   std::uint64_t finished_ = 0;

@@ -113,7 +113,7 @@ void ShardsProcess::stand_still() {
   }
 }
 
-// Who goes first is a matter of chance.
+// A random one goes first.
 void ShardsProcess::go_on() {
   std::vector<SimThread*> threads{&cluster_, &applier_};
   for (const auto& worker : workers_) {
@@ -125,7 +125,7 @@ void ShardsProcess::go_on() {
   }
 }
 
-// One turn for all news until then.
+// One turn for all events until then.
 void ShardsProcess::ring() {
   if (!std::exchange(rung_, true)) {
     place_.timeline.in(place_.dice.below(kMs / 2), [this] { cluster_.run([this] { turn(); }); });

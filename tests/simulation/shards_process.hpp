@@ -1,5 +1,5 @@
-// A process of a simulated cluster of several shards: what a node runs above its shards' engines, as production has it,
-// over simulated workers and memory. turn() stands for ClusterNode's.
+// A process of a simulated cluster of several shards: the parts that a node runs above its shards' engines,
+// as production has them, over simulated workers and memory. turn() stands for ClusterNode's.
 #pragma once
 
 #include <array>
@@ -30,14 +30,14 @@ inline constexpr std::uint64_t kLeastRatePermille = 950;
   return {.cluster = 0xC1, .shard = shard};
 }
 
-/// What keeps the logs of one shard.
+/// The keepers of one shard's logs.
 struct ShardsLogs {
   explicit ShardsLogs(Timeline& timeline) : changes(timeline), snapshots(timeline) {}
   ClusterEngine changes;
   ClusterEngine snapshots;
 };
 
-/// What a process went through.
+/// The paths that a process took.
 struct ProcessPaths {
   WorkerPaths workers;
   server::HostedCounters hosted;
@@ -72,7 +72,7 @@ class ShardsProcess {
 
   void start();
   void kill();
-  /// All of it.
+  /// The whole process stands still.
   void stand_still();
   void go_on();
 
@@ -84,11 +84,11 @@ class ShardsProcess {
   [[nodiscard]] SimThread& worker_thread(std::size_t worker) { return workers_[worker]->thread; }
   [[nodiscard]] bool lives() const noexcept { return alive_; }
   [[nodiscard]] std::uint64_t node() const noexcept { return node_; }
-  /// A request that came now would be served.
+  /// Whether a request that came now would be served.
   [[nodiscard]] bool serves(std::uint32_t shard) const {
     return alive_ && routes_.is_here(shard, place_.clock.monotonic_ns());
   }
-  /// Nothing is under way in it.
+  /// Whether no work is under way in it.
   [[nodiscard]] bool is_quiet() const;
   [[nodiscard]] const ShardsItems& items() const noexcept { return memory_.items(); }
   [[nodiscard]] ProcessPaths paths() const;

@@ -1,6 +1,7 @@
-// Clusters of several shards in which everything goes wrong, seed by seed, with what a node runs above its shards'
-// engines: what is acknowledged counts for good, per key all answers are linearizable, never do two nodes serve a
-// shard, and in the end all hold what the logs say. And the same with a rule broken.
+// Clusters of several shards in which everything goes wrong, seed by seed, with the parts that a node runs
+// above its shards' engines: acknowledged changes count for good, per key all answers are linearizable, never
+// do two nodes serve a shard, and in the end all nodes hold the logs' contents. And the same with a rule
+// broken.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -22,7 +23,7 @@ std::string text_of(const ShardsVerdict& verdict) {
   return text;
 }
 
-/// The first seed with a complaint, of so many; `seeds` itself if there is none.
+/// The first seed with a complaint, of `seeds`; `seeds` itself if there is none.
 std::uint64_t first_complaint(ShardsPlan plan, std::uint64_t seeds) {
   for (plan.seed = 0; plan.seed < seeds && run_shards(plan).complaints.empty(); ++plan.seed) {
   }

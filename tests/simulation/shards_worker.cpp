@@ -28,7 +28,7 @@ void ShardsWorker::arrive(ShardsRequest& request) {
   wake();
 }
 
-// What is broken is asked for before what is durable: see EpochPipeline::pass_fences().
+// Looks at failures() before durable(): see EpochPipeline::pass_fences().
 void ShardsWorker::begin_round() {
   began_ns_ = place_.clock.monotonic_ns();
   mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us());
@@ -92,7 +92,7 @@ void ShardsWorker::take(ShardsRequest& request) {
   begun_.push_back({&request, place_.timeline.now_ns() + (at_once ? 0 : place_.dice.below(5 * kMs))});
 }
 
-// As under a latch: memory and the record of it at once.
+// As under a latch: changes memory and records the change at once.
 void ShardsWorker::execute(ShardsRequest& request) {
   const std::string& key = place_.keys[request.key];
   const std::uint32_t shard = place_.routes.shard_of(key);
@@ -125,7 +125,7 @@ void ShardsWorker::execute(ShardsRequest& request) {
   awaiting_.push_back(&request);
 }
 
-// Replies leave behind what the round did, as sockets are written to at its end.
+// Replies leave at the end of a round, as sockets are written to.
 void ShardsWorker::end_round() {
   for (ShardsRequest* const request : std::exchange(done_, {})) {
     answer(*request, ShardsRequest::answer::value);

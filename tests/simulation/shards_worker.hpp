@@ -17,7 +17,7 @@
 
 namespace mxkv::simulation {
 
-/// Does what it is given when it runs. Thread-safety: one thread.
+/// Runs actions when it runs. Thread-safety: one thread.
 class SimThread {
  public:
   void run(Timeline::Action action) {
@@ -51,7 +51,7 @@ class SimThread {
   bool ended_ = false;
 };
 
-/// What a client asked, and was told.
+/// A client's request, and its answer.
 struct ShardsRequest {
   enum class what : std::uint8_t { get, set, remove };
   enum class answer : std::uint8_t { none, value, refused };
@@ -74,10 +74,10 @@ struct ShardsRequest {
 /// Of replicas' answers, by the clock of their node.
 inline constexpr std::uint64_t kStalenessNs = 500 * kMs;
 
-/// What a proof breaks in the simulated process.
+/// The rules that a proof breaks in the simulated process.
 struct ShardsRules {
-  bool asks_the_clock_late = true;  ///< of the lease; else what the round began with is asked
-  bool gives_up_what_waits = true;  ///< when failures() moves on
+  bool asks_the_clock_late = true;  ///< of the lease; else the clock at the round's beginning counts
+  bool gives_up_what_waits = true;  ///< gives up waiting replies when failures() moves on
 };
 
 /// Counts of workers.
@@ -107,7 +107,7 @@ class ShardsWorker {
 
   explicit ShardsWorker(const Place& place) : place_(place) {}
 
-  /// By anybody: it begins a round soon, if it is in none.
+  /// Any caller: it begins a round soon, if it is in none.
   void wake();
   /// `request` came in, and lives as long as the world.
   void arrive(ShardsRequest& request);
@@ -115,8 +115,8 @@ class ShardsWorker {
   SimThread thread;
   [[nodiscard]] const WorkerPaths& paths() const noexcept { return paths_; }
 
-  /// Something happens in its next round: behind its look at the clock; or between routes that were looked at and the
-  /// work, once there is some.
+  /// `what` runs in its next round: behind its look at the clock, or, once there is work, between its look at
+  /// the routes and the work.
   void stall_before_serving(std::function<void()> what) { before_serving_ = std::move(what); }
   void stall_before_work(std::function<void()> what) { before_work_ = std::move(what); }
 
@@ -150,7 +150,7 @@ class ShardsWorker {
   std::deque<ShardsRequest*> arrived_;
   std::vector<Begun> begun_;
   std::vector<ShardsRequest*> done_;      ///< in this round, and their replies need nothing
-  std::vector<ShardsRequest*> awaiting_;  ///< in this round, and their replies may tell what is not durable
+  std::vector<ShardsRequest*> awaiting_;  ///< in this round; replies may show changes that are not durable
   std::deque<Held> held_;
   WorkerPaths paths_;
 };

@@ -100,7 +100,7 @@ class ShardsWorld {
   }
 
   ShardsNode& any_node() { return *nodes_[dice_.below(kNodes)]; }
-  /// Who serves it; nobody: any.
+  /// The node that serves it; if there is none, any node.
   ShardsNode& owner_of(std::uint32_t shard) {
     const auto owner =
         std::ranges::find_if(nodes_, [shard](const auto& node) { return node->process().serves(shard); });
@@ -133,7 +133,7 @@ class ShardsWorld {
                   [this, client] { ask_soon(client); });
   }
 
-  // What goes wrong.
+  // The faults.
 
   void trouble() {
     if (!troubled_) {
@@ -196,7 +196,7 @@ class ShardsWorld {
     timeline_.in(last_ns, [&process] { process.go_on(); });
   }
 
-  /// At any place, or just where it has looked at a route; then the shard is likely lost meanwhile.
+  /// Anywhere, or just where the worker has looked at a route; then the shard is likely lost meanwhile.
   void hold_up_worker(ShardsNode& node, std::size_t worker, std::uint64_t last_ns) {
     SimThread& thread = node.process().worker_thread(worker);
     if (dice_.permille(300)) {
@@ -221,7 +221,7 @@ class ShardsWorld {
     timeline_.in(last_ns, [&flag] { flag = false; });
   }
 
-  /// Somebody writes to the log who should not.
+  /// A stranger writes to the log.
   void disturb(ClusterEngine& engine) {
     const auto& log = engine.log();
     std::string bytes = log.empty() ? "hello" : log[dice_.below(log.size())].bytes;
@@ -233,7 +233,7 @@ class ShardsWorld {
     static_cast<void>(engine.store(std::move(bytes)));
   }
 
-  /// What stands still or is cut off goes on by itself.
+  /// Threads that stand still and nodes that are cut off go on by themselves.
   void heal() {
     troubled_ = false;
     board_.harm = 0;
@@ -269,7 +269,7 @@ class ShardsWorld {
   std::vector<std::unique_ptr<ShardsNode>> nodes_;
   std::uint64_t lives_ = 0;
   std::deque<ShardsRequest> requests_;
-  std::array<std::uint64_t, kShards> served_ns_{};  ///< when it was last
+  std::array<std::uint64_t, kShards> served_ns_{};  ///< when each shard was last served
   bool troubled_ = true;
   bool asking_ = true;
   ShardsVerdict verdict_;

@@ -8,7 +8,7 @@
 
 namespace mxkv::simulation {
 
-/// What a world went through: that a proof took the paths that it speaks of.
+/// The paths that a world took: a proof must take the paths that it is about.
 struct ShardsPaths {
   std::uint64_t answered = 0;  ///< with a value
   std::uint64_t refused = 0;

@@ -1,8 +1,9 @@
-// A disk that loses power, fails and fills up, for what is written through server::Disk.
+// A disk that loses power, fails and fills up, for files written through server::Disk.
 //
-// Names and bytes are in memory, each as it is now and as it is on disk for certain. power_cut() makes of what was
-// not synced whatever it likes: sectors are old, new or garbage (sim_file.hpp), changes of names happened or not
-// (sim_names.hpp). kill() ends the process only: all that was written stays, uncertain as it is.
+// Names and bytes are in memory, each as it is now and as it is on disk for certain. power_cut() decides
+// freely about everything that was not synced: sectors are old, new or garbage (sim_file.hpp), changes of
+// names happened or not (sim_names.hpp). kill() ends the process only: all written bytes stay, uncertain as
+// they are.
 //
 // Each operation is a step. A hook sees it first, and the power may go off at any: that step and all later ones
 // fail with EIO, with whatever part of it happened, until power_cut() gives the power back.
@@ -24,7 +25,7 @@
 
 namespace mxkv::test {
 
-/// What is about to be done.
+/// The step that is about to be done.
 struct SimStep {
   enum class kind : std::uint8_t {
     lock,
@@ -50,35 +51,35 @@ class SimDisk final : public server::Disk {
   /// `seed`: of short writes.
   explicit SimDisk(std::uint64_t seed = 1) : random_(seed) {}
 
-  // What goes wrong. All may be changed at any time.
+  // Faults. All may be changed at any time.
 
   void on_step(std::function<void(const SimStep&)> hook) { hook_ = std::move(hook); }
   /// That step, and all behind it, fail. 0: none does.
   void power_off_at(std::uint64_t step);
-  /// From now on, also for the step that the hook is told of.
+  /// The power is off from now on, also for the step that the hook sees.
   void power_off();
-  /// The power is back, and what was uncertain is decided. Files that were open fail from then on.
+  /// The power is back, and all that was uncertain is decided. Files that were open fail from then on.
   void power_cut(std::uint64_t seed);
-  /// The process ended: files that were open fail, locks are free, what was written stays.
+  /// The process ended: files that were open fail, locks are free, written bytes stay.
   void kill();
   /// Bytes of all files together, by their lengths; more is ENOSPC, at the byte where it gets too much.
   void set_quota(std::uint64_t bytes);
-  /// No room from now on but what files give back.
+  /// No room from now on except what files give back.
   void fill_up();
-  /// Writes take a part of what they are given, every other time.
+  /// Writes take only a part of their bytes, every other time.
   void write_short(bool is_wanted);
   void fail_writes(unsigned count, int error);
-  /// Syncs fail so many times; later ones succeed and do not write what those should have.
+  /// Syncs fail so many times; later ones succeed and do not write the sectors of the failed ones.
   void fail_syncs(unsigned count, int error);
 
-  /// While no process runs, and behind the back of all that is uncertain: what has this name from now on; null: nothing.
-  /// Returns what had it.
+  /// While no process runs, and regardless of all uncertain changes: gives the name to another file; null: to
+  /// none. Returns the file that had it.
   std::shared_ptr<SimFile> exchange(const std::string& path, std::shared_ptr<SimFile> file);
 
   [[nodiscard]] std::uint64_t steps() const;
   [[nodiscard]] bool is_off() const;
 
-  // Disk: what changes names, what opens files, what looks at directories.
+  // Disk: functions that change names, open files, and look at directories.
 
   [[nodiscard]] int create(const std::string& path, std::unique_ptr<server::DiskFile>& file) override;
   [[nodiscard]] int rename(const std::string& from, const std::string& to) override;

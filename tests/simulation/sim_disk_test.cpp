@@ -1,4 +1,4 @@
-// The disk that loses power does all that a real one may do, and nothing else.
+// The disk that loses power does all that a real disk may do, and nothing else.
 #include "tests/simulation/sim_disk.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // Bytes of one file on a disk that loses power: as they were written, and as they are on disk for certain.
 //
-// What was written since the last sync is uncertain, a sector of 512 bytes at a time. After a sync that failed
+// Bytes written since the last sync are uncertain, a sector of 512 bytes at a time. After a sync that failed
 // the sectors count as clean, as Linux has it: later syncs succeed, and do not write them.
 #pragma once
 
@@ -25,7 +25,7 @@ class SimFile {
   void truncate(std::uint64_t bytes);
   void sync();
   void fail_sync();
-  /// Each uncertain sector becomes what it was, what it was to be, or garbage.
+  /// Each uncertain sector becomes the old one, the new one, or garbage.
   void cut(std::mt19937_64& random);
 
  private:

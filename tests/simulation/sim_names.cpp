@@ -20,7 +20,7 @@ int SimNames::make(const Change& change) {
   }
   changes_.push_back(change);
   if (!change.from.empty() && !change.to.empty()) {
-    changes_.back().file = now_.at(change.from);  // what is renamed, whatever has that name after a cut
+    changes_.back().file = now_.at(change.from);  // the renamed file, whichever has that name after a cut
   }
   apply(changes_.back(), now_);
   return 0;

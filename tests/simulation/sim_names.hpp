@@ -33,7 +33,8 @@ class SimNames {
   /// All files, each once.
   [[nodiscard]] std::vector<SimFile*> files() const;
 
-  /// What a name stands for now, whatever it is on disk; null: nothing. Returns what it stood for.
+  /// The file that a name stands for now, whatever is on disk; null: none. Returns the file that it stood
+  /// for.
   std::shared_ptr<SimFile> exchange(const std::string& path, std::shared_ptr<SimFile> file);
 
   void sync(const std::string& directory);

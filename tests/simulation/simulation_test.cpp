@@ -32,7 +32,7 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   if (seeds.count < kFewestToJudge || HasFailure()) {
     return;
   }
-  // What is rare must have happened, and often: in fewer worlds that says nothing.
+  // Rare events must have happened, and often: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kKinds;
   const bool all = seeds.count >= kMostSeeds;
   const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter

@@ -1,7 +1,7 @@
-// Who goes on next. One thread steps all workers, in an order that the seed decides; from inside a task,
-// other workers may step on, as if the task's worker had been preempted there. Workers park and wake as in
-// Worker::run(), but for blocking: one that sleeps steps again when its bell was rung, or when it has retired
-// objects to look after and nothing else moves.
+// Decides which worker goes on next. One thread steps all workers, in an order that the seed decides; from
+// inside a task, other workers may step on, as if the task's worker had been preempted there. Workers park
+// and wake as in Worker::run(), but for blocking: a sleeping worker steps again when its bell was rung, or
+// when it has retired objects to look after and nothing else moves.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace mxkv::simulation {
 
-/// Wake-ups on their way, by worker. Outlives the runtime, whose end wakes everybody.
+/// Wake-ups on their way, by worker. Outlives the runtime, whose end wakes all workers.
 struct Bells {
   void ring(std::size_t worker) {
     if (lost_of_8 == 0 || random->below(8) >= lost_of_8) {
@@ -34,20 +34,20 @@ class Stepper {
   Stepper(runtime::Runtime& runtime, runtime::ManualClock& clock, runtime::Random& random, Bells& bells,
           Complaints& complaints, unsigned interruptions_in_64, bool uneven_speed);
 
-  /// Some worker goes on, perhaps without finding anything to do. False: everybody sleeps, and nobody would
+  /// Some worker goes on, perhaps without finding anything to do. False: all workers sleep, and none would
   /// ever wake.
   bool go_on();
   /// Called from inside a task: perhaps other workers go on meanwhile.
   void meanwhile();
-  /// Leaves a worker alone until go_on() was called so many times, or nobody else could step.
+  /// Leaves a worker alone until go_on() was called so many times, or until no other worker could step.
   void stall(std::size_t worker, std::uint64_t calls) noexcept {
     states_[worker].stalled_until = calls_ + calls;
   }
-  /// From now on nobody is interrupted, slow, or left alone.
+  /// From now on no worker is interrupted, slow, or left alone.
   void calm_down() noexcept;
   [[nodiscard]] bool calm() const noexcept { return interruptions_in_64_ == 0; }
 
-  /// What other threads do, called between steps of workers that one is interrupted for.
+  /// The work of other threads, called between steps of workers while another one is interrupted.
   void set_aside(std::function<void()> aside) { aside_ = std::move(aside); }
   /// Called for a worker that is about to sleep; false: it looks once more before it does.
   void set_parks(std::function<bool(std::size_t)> parks) { parks_too_ = std::move(parks); }
@@ -60,7 +60,7 @@ class Stepper {
 
  private:
   static constexpr std::size_t kDeepest = 3;              ///< workers in the middle of a task at once
-  static constexpr std::uint64_t kMostTimedWakes = 1000;  ///< that come before all that was retired is freed
+  static constexpr std::uint64_t kMostTimedWakes = 1000;  ///< that come before all retired objects are freed
   struct State {
     bool asleep = false;
     bool inside = false;  ///< in the middle of a step, interrupted
@@ -84,7 +84,7 @@ class Stepper {
   Bells& bells_;
   Complaints& complaints_;
   unsigned interruptions_in_64_;
-  bool even_ = false;  ///< nobody is slow or left alone
+  bool even_ = false;  ///< no worker is slow or left alone
   std::vector<State> states_;
   std::function<void()> aside_;
   std::function<bool(std::size_t)> parks_too_;

@@ -1,5 +1,5 @@
-// Requests that a client sends at once, of which later ones mind what earlier ones do; what makes whole runs
-// of neighbouring leaves empty, or fills them again; and ranges that are paged to their end.
+// Requests that a client sends at once, of which later ones depend on earlier ones; requests that make whole
+// runs of neighbouring leaves empty, or fill them again; and ranges that are paged to their end.
 #include <algorithm>
 #include <utility>
 
@@ -67,7 +67,7 @@ StoreRequest StoreRequests::of_line(const CommandLine& line, bool may_be_quiet) 
     request.text = classic_text(line, keys_, quiet ? " noreply" : "");
     request.shape = line.what == act::get ? reply_shape::classic_value : reply_shape::line;
   } else {
-    // Where memory is short the error that is told has no opaque.
+    // Where memory is short, the error reply has no opaque.
     if (quiet && options_.quiet && line.what != act::touch) {
       request.opaque = std::to_string(next_opaque_++);
     }
@@ -87,7 +87,7 @@ StoreRequest StoreRequests::other_request(std::string line, std::string_view val
   return request;
 }
 
-// Neighbours, and those between two keys, so that leaves are filled, or get empty, one beside the other.
+// Neighbours, and the keys between two keys, so that leaves are filled, or get empty, one beside the other.
 void StoreRequests::add_run(std::vector<StoreRequest>& all, std::uint8_t key, std::uint64_t now_s) {
   const std::size_t of_each = keys_.others.size() / keys_.names.size();
   const std::size_t begin = key * of_each + random_.below(of_each);
@@ -115,7 +115,8 @@ void StoreRequests::add_run_removed(std::vector<StoreRequest>& all, std::uint8_t
   }
 }
 
-// Reads that start together: of one key, or of any where they are so many that their keys are not noted any more.
+// Reads that start together: of one key, or of any where they are so many that their keys are not noted any
+// more.
 void StoreRequests::add_reads(std::vector<StoreRequest>& all) {
   const bool many = one_in(4);
   const std::uint8_t key = some_key();

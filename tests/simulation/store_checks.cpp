@@ -6,7 +6,7 @@ namespace mxkv::simulation {
 
 namespace {
 
-/// Counts operations, and sees to the sums that a bank shows.
+/// Counts operations, and checks the sums that a bank shows.
 class Auditor {
  public:
   Auditor(const RequestOptions& options, StoreReport& report, Complaints& complaints)

@@ -1,4 +1,4 @@
-// What must hold of a simulated store once its world has ended.
+// The conditions that must hold of a simulated store once its world has ended.
 #pragma once
 
 #include "tests/simulation/complaints.hpp"
@@ -8,12 +8,12 @@
 
 namespace mxkv::simulation {
 
-/// Nothing is held, and nothing waits. Drops what waits.
+/// Checks that nothing is held, and that no task waits. Drops waiting tasks.
 void check_locks(server::Store& store, runtime::Runtime& runtime, Complaints& complaints);
-/// Whether the history can be explained, and sums are what they were; counts what was done.
+/// Checks that the history can be explained, and that sums have not changed; counts the operations.
 void check_history(const StoreHistory& history, const StoreWorldOptions& options, StoreReport& report,
                    Complaints& complaints);
-/// The tree of a store whose workers are stopped, and that it holds no more than the last page showed.
+/// Checks the tree of a store whose workers are stopped, and that it holds no more than the last page showed.
 void check_items(server::Store& store, const StoreHistory& history, const StoreWorldOptions& options,
                  StoreReport& report, Complaints& complaints);
 

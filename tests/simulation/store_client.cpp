@@ -104,8 +104,7 @@ void StoreClient::go_on() {
   start_gets();
 }
 
-// Gets that follow each other and claim the same start together, as those of a session do whose keys are not
-// noted.
+// Consecutive gets that claim the same start together, as the gets of a session do whose keys are not noted.
 void StoreClient::add_get(const protocol::Request& request, std::string_view key, server::OrderClaim claim) {
   const bool with_cas = request.op == verb::gets;
   const server::ReplyAddress to = address(claim);
@@ -326,7 +325,7 @@ void StoreClient::read_replies() {
 void StoreClient::unheard(StoreRequest& request) {
   request.op.recorded = request.recorded;
   if (!request.opaque.empty()) {
-    request.op.lines.front().reply = told::done;  // anything else is told
+    request.op.lines.front().reply = told::done;  // any other result has a reply
   }
   unheard_.push_back(std::move(request.op));
 }
@@ -343,7 +342,7 @@ void StoreClient::heard(StoreRequest request) {
   }
 }
 
-/// Those that `later`, which was answered, must follow.
+/// Ends the requests that `later`, which was answered, must follow.
 void StoreClient::unheard_ended(const Operation& later) {
   std::erase_if(unheard_, [&](Operation& op) {
     const bool ended = must_follow(later, op);

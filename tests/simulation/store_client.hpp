@@ -19,7 +19,7 @@
 
 namespace mxkv::simulation {
 
-/// Notes when what was asked and answered. Thread-safety: one thread.
+/// Notes when requests were sent and answered. Thread-safety: one thread.
 class StoreRecord {
  public:
   StoreRecord(StoreHistory& history, const Stepper& stepper, const runtime::ManualClock& clock)
@@ -28,7 +28,7 @@ class StoreRecord {
   [[nodiscard]] std::uint64_t new_session() noexcept { return ++sessions_; }
   /// Operations that ended.
   [[nodiscard]] std::uint64_t ended() const noexcept { return ended_; }
-  /// What nobody is told of may have failed for want of memory.
+  /// Requests without an answer may have failed for want of memory.
   void expect_failures() noexcept { may_fail_ = true; }
 
   void invoked(Operation& op) {
@@ -48,7 +48,7 @@ class StoreRecord {
     ++ended_;
     history_.add(std::move(op));
   }
-  /// It has ended, and nobody was told how.
+  /// It has ended, and no reply said how.
   void ended_unheard(Operation op) {
     op.end = ending::unknown;
     op.responded = ++ticks_;
@@ -56,9 +56,9 @@ class StoreRecord {
     ++ended_;
     history_.add(std::move(op));
   }
-  /// What is not recorded ended.
+  /// A request that is not recorded ended.
   void ended_unrecorded() noexcept { ++ended_; }
-  /// Nobody will know.
+  /// Its result will never be known.
   void cut_off(Operation op) {
     op.end = ending::unknown;
     history_.add(std::move(op));
@@ -86,18 +86,19 @@ class StoreClient final : public server::ConnectionOwner {
   void send(StoreRequest request);
   /// Sends these, one after the other, as soon as it may; the next pages of a range before.
   void plan(std::vector<StoreRequest> requests);
-  /// Sends more of what is planned; so many requests are in flight at most.
+  /// Sends more of the planned requests; at most `in_flight` are in flight.
   bool send_planned(std::size_t in_flight);
   [[nodiscard]] bool has_plans() const noexcept { return !planned_.empty(); }
-  /// Tries again what waits.
+  /// Tries the waiting request again.
   void go_on();
-  /// Reads what was answered.
+  /// Reads the replies.
   void receive();
-  /// From now on it reads what a connection would send, as server/net has it: what is on disk.
+  /// From now on it reads the output that a connection would send, as server/net has it: replies whose epoch
+  /// is on disk.
   void set_disk(const server::DiskGate& disk) noexcept { disk_ = &disk; }
-  /// Whether something waits for the disk.
+  /// Whether some output waits for the disk.
   [[nodiscard]] bool held() const noexcept { return gate_.holds(); }
-  /// The greatest epoch that a reply waited for which was read since.
+  /// The greatest epoch that a reply waited for and that was read since.
   [[nodiscard]] std::uint64_t released() const noexcept { return released_; }
   /// Goes away, and comes back as another.
   void reconnect();
@@ -141,7 +142,7 @@ class StoreClient final : public server::ConnectionOwner {
   server::ConnectionState* entry_;
   std::vector<server::ConnectionState*> entries_;
   std::deque<StoreRequest> sent_;        ///< in order, unanswered
-  std::vector<Operation> unheard_;       ///< started, and nobody will tell of them
+  std::vector<Operation> unheard_;       ///< started, and no reply will come
   std::optional<StoreRequest> waiting_;  ///< behind others
   std::deque<StoreRequest> planned_;
   std::vector<protocol::AskedKey> gets_;  ///< of the last of `sent_`, not started yet

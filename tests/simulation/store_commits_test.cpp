@@ -1,4 +1,5 @@
-// The ways in which a store can change, one by one: each passes the tree's commit point, as what it is.
+// The ways in which a store can change, one by one: each passes the tree's commit point as the right kind of
+// change.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -20,7 +21,7 @@ struct Request {
   reply_shape shape = reply_shape::line;
 };
 
-/// A way to change a store: what must be there, what is sent, and what has to pass for it.
+/// A way to change a store: the items before it, the request, and the changes that must pass.
 struct Way {
   const char* name;
   std::vector<Request> before;
@@ -129,7 +130,7 @@ TEST_P(WayToChange, PassesTheCommitPoint) {
   EXPECT_EQ(store.complaints(), std::vector<std::string>{});
 }
 
-// The same again, after each of them: what was minted for it is below what follows.
+// The same again, after each of them: the order minted for it is below all later ones.
 TEST_P(WayToChange, IsFollowedByGreaterOrders) {
   Listened store;
   for (const Request& request : GetParam().before) {
@@ -148,7 +149,7 @@ TEST_P(WayToChange, IsFollowedByGreaterOrders) {
 INSTANTIATE_TEST_SUITE_P(Store, WayToChange, ::testing::ValuesIn(all_ways()),
                          [](const auto& way) { return std::string{way.param.name}; });
 
-// The client was told the unique of an item that never came to be in the tree.
+// The client got the unique of an item that never came to be in the tree.
 TEST(StoreCommits, UniquesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
   Listened store;
   store.ask({"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", reply_shape::batch});

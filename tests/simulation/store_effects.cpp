@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kUsPerSecond = 1'000'000;
 
-/// What an operation may take a key's item for.
+/// The state for which an operation may take a key's item.
 struct Judge {
   std::uint64_t from_us;
   std::uint64_t until_us;
@@ -29,7 +29,7 @@ struct Judge {
   }
 };
 
-/// What a command made of a key, and what it would have told.
+/// A command's effect on a key, and its answer.
 struct Outcome {
   KeyState key;
   told reply = told::done;
@@ -78,7 +78,7 @@ Outcome on_live(const CommandLine& line, KeyState key) {
   return {key, told::done, key.number};
 }
 
-/// Whether an outcome is what the client was told of.
+/// Whether an outcome fits the client's answer.
 bool fits(const CommandLine& line, const KeyState& before, const Outcome& outcome) {
   if (line.reply == told::unknown) {
     return true;
@@ -228,7 +228,7 @@ class Effects {
     }
   }
 
-  /// Whether some choice of those that may be gone comes to what was told.
+  /// Whether some choice of the items that may be gone gives the reported numbers.
   bool add_up(std::size_t key, std::uint64_t numbers, std::uint64_t sum) {
     if (key == op_.last) {
       if (numbers == op_.numbers && sum == op_.sum) {

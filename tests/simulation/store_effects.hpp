@@ -1,6 +1,6 @@
-// What an operation may make of the keys of a history, given what its client was told.
+// The possible effects of an operation on the keys of a history, given its client's answer.
 //
-// Time and eviction are no operations here. Whoever meets an item may find it expired or not if its time came
+// Time and eviction are no operations here. An operation may find an item expired or not if its time came
 // while the operation ran: each operation judges by some moment of its own. Where items are evicted, any of
 // them may be found gone, and stays so.
 #pragma once

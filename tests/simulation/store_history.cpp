@@ -45,8 +45,8 @@ class Search {
     alive_ = std::move(next);
   }
 
-  /// False: nothing explains it, and all is as before. Operations that have to do neither with its keys, nor
-  /// with those of others that do, are left for later: it makes no difference to them.
+  /// False: nothing explains it, and the search is unchanged. Operations that share no keys with it, directly
+  /// or through others, are left for later: they make no difference to it.
   bool respond(std::size_t entry) {
     const auto at = static_cast<std::size_t>(std::find(open_.begin(), open_.end(), entry) - open_.begin());
     const std::uint64_t bit = std::uint64_t{1} << at;
@@ -71,7 +71,7 @@ class Search {
         const Operation& op = operations_[open_[n]];
         const std::uint32_t unmet = is_optional(op) ? keys_of(op) : 0;
         if (configuration.unmet != 0 && is_blind(op) && (configuration.unmet & ~keys_of(op)) == 0) {
-          continue;  // it explains no more than without what nothing has met
+          continue;  // it explains no more than without operations that nothing has met
         }
         after.clear();
         collect_effects(configuration.states, op, evicts_, after);
@@ -100,7 +100,7 @@ class Search {
     alive_ = std::move(next);
     return true;
   }
-  /// Of the last invoke() or respond(): what it found counts for nothing.
+  /// Of the last invoke() or respond(): its result does not count.
   [[nodiscard]] bool too_many() const noexcept { return too_many_; }
   [[nodiscard]] std::string states() const {
     std::string text;
@@ -124,11 +124,11 @@ class Search {
            (op.end == ending::done && (only_reads(op) || was_told_no));
   }
 
-  /// May as well never take effect: nobody was told, and nothing has to follow it.
+  /// May as well never take effect: no client got an answer, and nothing has to follow it.
   [[nodiscard]] static bool is_optional(const Operation& op) {
     return op.responded == Operation::kNever && op.session == 0;
   }
-  /// Goes the same way whatever it meets.
+  /// Has the same result in every state.
   [[nodiscard]] static bool is_blind(const Operation& op) {
     if (op.what != operation::line || op.lines.size() != 1) {
       return false;
@@ -159,7 +159,7 @@ class Search {
   };
   using Configurations = std::unordered_set<Configuration, Hash>;
 
-  /// Those that any of these, as bits, must follow.
+  /// The operations that any of these, as bits, must follow.
   [[nodiscard]] std::uint64_t before_of(std::uint64_t these) const {
     std::uint64_t before = 0;
     for (std::size_t n = 0; n < open_.size(); ++n) {

@@ -1,11 +1,11 @@
-// Whether what clients were told can be explained by operations on MANY keys that each took effect at one
+// Whether the clients' answers can be explained by operations on MANY keys that each took effect at one
 // moment between their invocation and their response.
 //
-// The state is a small map of keys to numbers; an operation turns a state into the states that it may leave
-// behind, given what its client was told. The search is the one of tests/unit/index/linearizability.hpp
-// [Wing and Gong; Lowe's "just in time"]: responses are taken in their order, and an operation is given its
-// moment only when a response forces it, or as soon as it changes nothing. A configuration is a state and the
-// set of open operations that already took effect; each is looked at once.
+// The state is a small map of keys to numbers. An operation turns a state into the states that it may leave
+// behind, given its client's answer. The search is the one of tests/unit/index/linearizability.hpp [Wing and
+// Gong; Lowe's "just in time"]: responses are taken in their order, and an operation gets its moment only
+// when a response forces it, or as soon as it changes nothing. A configuration is a state and the set of open
+// operations that already took effect; each is looked at once.
 //
 // Unlocked reads may see part of an operation. They are left out of the history of all keys, and are part of
 // the histories of single keys, which projected() makes.
@@ -33,8 +33,8 @@ class StoreHistory {
   [[nodiscard]] std::size_t size() const noexcept { return operations_.size(); }
   [[nodiscard]] const std::vector<Operation>& operations() const noexcept { return operations_; }
 
-  /// Empty: all operations but unlocked reads can be explained, and for each single key all of them can.
-  /// Else what cannot be.
+  /// Empty: all operations but unlocked reads can be explained, and for each single key all of them can. Else
+  /// the operation without explanation.
   [[nodiscard]] std::optional<std::string> contradiction() const;
   /// Searches that contradiction() gave up, since there were too many configurations.
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }

@@ -1,4 +1,4 @@
-// The explanation of histories of many keys: what it must find, and what it must not.
+// The explanation of histories of many keys: histories that it must explain, and histories that it must not.
 #include "tests/simulation/store_history.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ Operation batch(const std::vector<CommandLine>& lines) {
   op.lines = lines;
   return op;
 }
-/// What a page over both keys shows.
+/// A page over both keys.
 Operation page(std::uint64_t first, std::uint64_t second, bool locked = true) {
   Operation op;
   op.what = operation::page;
@@ -141,7 +141,7 @@ TEST(StoreHistory, AFailedBatchDoesNothing) {
   EXPECT_TRUE(explained({during(failed, 1, 2), during(page(10, 20), 3, 4)}));
   EXPECT_FALSE(explained({during(failed, 1, 2), during(page(11, 20), 3, 4)}));
   EXPECT_FALSE(explained({during(failed, 1, 2), during(get(0, 11), 3, 4)}));
-  failed.lines[1].what = act::replace;  // of what is there
+  failed.lines[1].what = act::replace;  // of an item that is there
   EXPECT_FALSE(explained({during(failed, 1, 2)}));
 }
 
@@ -176,7 +176,7 @@ TEST(StoreHistory, ManyOfWhomNobodyKnowsWhatBecameTakeNoLongerThanFew) {
   operations.push_back(during(get(0, 101), 4, 5));
   operations.push_back(during(get(0, 201), 6, 7));
   EXPECT_TRUE(explained(operations));
-  operations.push_back(during(get(0, 202), 8, 9));  // what 102 was swapped for
+  operations.push_back(during(get(0, 202), 8, 9));  // the number that 102 was swapped for
   EXPECT_TRUE(explained(operations));
   operations.push_back(during(get(0, 102), 10, 11));
   EXPECT_FALSE(explained(operations));
@@ -249,7 +249,7 @@ TEST(StoreHistory, ABatchThatEndsAsItBeganIsStillInTheWay) {
                          during(set(0, 12), 4, 5), during(miss(0), 7, 8)}));
 }
 
-/// As the n-th of a connection.
+/// The operation as the n-th of a connection.
 Operation nth(Operation op, std::uint64_t session, std::uint64_t n) {
   op.session = session;
   op.number = n;
@@ -276,7 +276,7 @@ TEST(StoreHistory, WritesOfAConnectionTakeEffectInTheOrderSent) {
   EXPECT_TRUE(explained({first, set_again, removed}));
   EXPECT_TRUE(explained({first, nth(set_again, 1, 1), nth(removed, 2, 1)}));
   EXPECT_FALSE(explained({first, nth(set_again, 1, 1), nth(removed, 1, 2)}));
-  // Also of other keys: who sees the second sees the first.
+  // Also of other keys: a reader of the second sees the first.
   const Operation second = during(set(1, 21), 4, 9);
   EXPECT_FALSE(
       explained({nth(during(set(0, 11), 3, 10), 1, 1), nth(second, 1, 2), during(page(10, 21), 5, 6)}));

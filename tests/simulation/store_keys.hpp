@@ -1,5 +1,5 @@
-// The keys of a simulated store: a few that a history is kept of, and between them others, so that there are
-// many leaves.
+// The keys of a simulated store: a few with a history, and others between them, so that there are many
+// leaves.
 #pragma once
 
 #include <algorithm>
@@ -24,19 +24,19 @@ struct StoreKeys {
       }
     }
   }
-  /// Of a key that a history is kept of, else CommandLine::kOtherKey.
+  /// The index of a key with a history, else CommandLine::kOtherKey.
   [[nodiscard]] std::uint8_t index_of(std::string_view key) const {
     const auto at = std::find(names.begin(), names.end(), key);
     return at == names.end() ? CommandLine::kOtherKey : static_cast<std::uint8_t>(at - names.begin());
   }
-  /// What is there before anything is recorded.
+  /// The state before anything is recorded.
   [[nodiscard]] KeyStates begin() const {
     KeyStates states;
     std::fill_n(states.begin(), names.size(), KeyState{true, 0, begin_number, 0});
     return states;
   }
 
-  /// A client was told this unique.
+  /// A client got this unique in a reply.
   void told(std::size_t key, std::uint64_t unique) {
     last_unique[key] = unique;
     greatest_unique[key] = std::max(greatest_unique[key], unique);
@@ -45,7 +45,7 @@ struct StoreKeys {
   std::uint64_t begin_number;
   std::vector<std::string> names;  ///< in order
   std::vector<std::string> others;
-  std::vector<std::uint64_t> last_unique;      ///< that some client was told; 0: none was
+  std::vector<std::uint64_t> last_unique;      ///< that some client got; 0: none did
   std::vector<std::uint64_t> greatest_unique;  ///< the same, of all
 };
 

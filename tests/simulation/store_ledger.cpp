@@ -107,7 +107,7 @@ void StoreLedger::one_passed(const Commit& commit) {
   }
 }
 
-// Nothing is read of the item: a journal does not, either.
+// Reads nothing of the item: a journal does not, either.
 void StoreLedger::touch(Entry& entry, const Commit& commit) {
   wrong_.unless(ItemRecord::item(commit.old)->expiry() != commit.change.expiry,
                 "a touch passes that has been seen already, or changes nothing");
@@ -157,7 +157,7 @@ void StoreLedger::flush_passed(const Commit& commit) {
   entries_.clear();
 }
 
-// Along the leaves; nothing is on its way that would change them.
+// Along the leaves; no task is on its way that would change them.
 void StoreLedger::for_each_word(const std::function<void(std::uint64_t)>& visit) {
   using Node = server::ItemNode;
   const auto node_at = [](std::uint64_t word) {

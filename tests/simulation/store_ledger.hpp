@@ -1,9 +1,10 @@
-// What a store holds, by its tree's commit point alone: as a journal or a replica would know it.
+// The contents of a store, by its tree's commit point alone: as a journal or a replica would know them.
 //
-// A ledger listens from the beginning and keeps a map of its own. At the end every item that is live in the tree must be
-// in the map, with the same value, exptime and unique, and nothing else. So a way to change the store that does not pass
-// the point is found, whatever it is. On the way it sees that the orders of each key grow, also over operations on
-// ranges and flushes, no two of which share one, and that what passes cannot be seen yet.
+// A ledger listens from the beginning and keeps a map of its own. At the end every item that is live in the
+// tree must be in the map, with the same value, exptime and unique, and nothing else. So any way to change
+// the store that does not pass the point is found. On the way it checks that the orders of each key grow,
+// also over operations on ranges and flushes, no two of which share one, and that a change passes before it
+// can be seen.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ struct PassedChanges {
 
 class StoreLedger final : public index::CommitListener<std::string_view> {
  public:
-  /// Listens from now on. While no worker runs; outlives what the workers do.
+  /// Listens from now on. While no worker runs; outlives the workers' operations.
   explicit StoreLedger(server::Store& store) : store_(store) { store.tree().commits().listen(this); }
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override;
@@ -49,13 +50,13 @@ class StoreLedger final : public index::CommitListener<std::string_view> {
   [[nodiscard]] const PassedChanges& changes() const noexcept { return changes_; }
 
  private:
-  /// What tells items apart.
+  /// The fields that distinguish items.
   struct Entry {
     std::string value;  ///< of small items
     std::uint64_t bytes = 0;
     std::uint32_t flags = 0;
     std::uint32_t expiry = 0;
-    std::uint32_t marks = 0;  ///< but for who has won it, which does not count
+    std::uint32_t marks = 0;  ///< except the mark of its winner, which does not count
     std::uint64_t cas = 0;
     bool operator==(const Entry&) const = default;
   };

@@ -12,7 +12,7 @@ namespace {
 using runtime::MxTask;
 using runtime::Worker;
 
-/// Holds slots until it is told to give them back. Lives until the test ends.
+/// Holds slots until the test has it give them back. Lives until the test ends.
 class Holder final : public MxTask {
  public:
   static constexpr const char* kName = "holder";
@@ -64,7 +64,7 @@ TEST(StoreLocks, AWriteThatWaitedWhileTheMapWasDrawnMindsWhoHoldsItsKeyNow) {
   EXPECT_EQ(yard.clients[1].in_flight(), 0U);
 }
 
-// Of four buckets the batch has the first, and waits for the last: those between are anybody's.
+// Of four buckets the batch has the first, and waits for the last: other operations may have those between.
 TEST(StoreLocks, ABatchOnBothEndsDoesNotHoldOffWhatLiesBetween) {
   for (const bool hosts : {false, true}) {
     server::StoreOptions options;
@@ -91,7 +91,7 @@ TEST(StoreLocks, ABatchOnBothEndsDoesNotHoldOffWhatLiesBetween) {
   }
 }
 
-// What the hosts of [To 3] are for: the second worker hosts what the first one's client asks for.
+// The purpose of [To 3]'s hosts: the second worker hosts the slots that the first one's client asks for.
 TEST(StoreLocks, TheHolderRunsOnTheHostAndItsReplyGoesHome) {
   for (const bool hosts : {false, true}) {
     server::StoreOptions options;

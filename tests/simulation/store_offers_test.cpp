@@ -1,5 +1,5 @@
-// Reads of a pipeline that other workers may take: who carries them, that nobody can tell, and what becomes of them when
-// clients or all ends.
+// Reads of a pipeline that other workers may take: which workers run them, that no client can tell, and their
+// end when clients leave or the world ends.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -113,7 +113,7 @@ TEST(StoreOffers, NothingIsOfferedWithoutTheSwitchOrAnother) {
   EXPECT_EQ(said(off), expected);
   EXPECT_EQ(off.store.total(server::counter::offered_reads), 0U);
 
-  Yard busy{offering(4, server::read_offering::idle), in_turns()};  // nobody parks here
+  Yard busy{offering(4, server::read_offering::idle), in_turns()};  // no worker parks here
   fill_leaves(busy);
   const std::string same = plan_reads(busy, 100);
   busy.machine.run_until_idle();

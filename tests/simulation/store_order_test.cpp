@@ -1,4 +1,4 @@
-// What one connection sends takes effect in the order sent, whatever becomes of the leaf that a write has
+// The requests of one connection take effect in the order sent, whatever happens to the leaf that a write has
 // found while it waits for its turn.
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ void fill(Yard& yard) {
   }
 }
 
-/// Writes of one key, each of which minds what the one before did.
+/// Writes of one key, each of which depends on the one before.
 std::vector<StoreRequest> dependent_writes(std::uint8_t key) {
   const std::string name = "key" + std::to_string(key) + ":";
   return {of_line("delete " + name + "\r\n", {.what = act::remove, .key = key}),

@@ -1,4 +1,5 @@
-// Large ranges in parts: who carries them, that nobody can tell, and what becomes of them when clients or all ends.
+// Large ranges in parts: which workers run them, that no client can tell, and their end when clients leave or
+// the world ends.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -121,7 +122,7 @@ TEST_P(StoreParts, AllMayEndAtAnyStep) {
   }
 }
 
-/// A dump of the first client's, page by page, as a session has it.
+/// A dump by the first client, page by page, as a session runs it.
 class Dump {
  public:
   explicit Dump(Yard& yard, std::uint32_t page_bytes = server::DumpProgress::kPageBytes)

@@ -1,5 +1,5 @@
-// Whether a simulated store gets on. Once a world is calm every operation ends soon; where none does although
-// workers go on, tasks wait for each other in a circle, or keep those out that they wait for.
+// Whether a simulated store makes progress. Once a world is calm every operation ends soon. If none does
+// although workers go on, tasks wait for each other in a circle, or keep out the tasks that they wait for.
 #pragma once
 
 #include <algorithm>
@@ -17,12 +17,13 @@ namespace mxkv::simulation {
 /// Thread-safety: one thread.
 class StoreProgress {
  public:
-  /// Of a calm world, in which no operation ended and no node was unlinked: many times what was ever needed.
+  /// Rounds of a calm world in which no operation ended and no node was unlinked: many times what was ever
+  /// needed.
   static constexpr std::uint64_t kMostRounds = 300'000;
 
   StoreProgress(runtime::Runtime& runtime, server::Store& store) : runtime_(runtime), store_(store) {}
 
-  /// After each round; `ended`: operations so far. False: nothing gets on.
+  /// After each round; `ended`: operations so far. False: there is no progress.
   bool look(std::uint64_t ended) {
     const index::UnlinkCounters& unlinks = store_.tree().unlinks();
     const std::uint64_t done = ended + unlinks.leaves.load() + unlinks.branches.load();
@@ -44,7 +45,7 @@ class StoreProgress {
   void begin_anew() noexcept { begun_ = false; }
   [[nodiscard]] std::uint64_t longest() const noexcept { return longest_; }
 
-  /// What happened since an operation ended, and what waits. Between two steps.
+  /// The events since an operation ended, and the waiting tasks. Between two steps.
   [[nodiscard]] std::string describe() {
     std::string text = "in " + std::to_string(rounds_) + " rounds tasks tried again " +
                        std::to_string(retries() - retries_) + " times, " +

@@ -49,7 +49,7 @@ told told_by(std::string_view word) {
   return word == "EX" || word == "EXISTS" ? told::exists : told::unknown;
 }
 
-/// Whether a key lies where the page begins, or behind that.
+/// Whether a key lies at the beginning of the page, or behind it.
 bool is_behind(std::string_view key, const StoreRequest& page) {
   const std::string_view near = page.paging.near;
   return near.empty() || (page.paging.included && key == near) || (page.backward ? key < near : key > near);

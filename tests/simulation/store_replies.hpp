@@ -1,4 +1,4 @@
-// Reads the replies of a simulated store into what is recorded of their requests.
+// Reads the replies of a simulated store into the records of their requests.
 #pragma once
 
 #include <string>
@@ -14,11 +14,9 @@ class StoreReplies {
  public:
   explicit StoreReplies(StoreKeys& keys) noexcept : keys_(keys) {}
 
-  /// Reads the reply at the front of what was received into request.op. Returns its bytes; 0: it is not
-  /// whole.
+  /// Reads the reply at the front of `received` into request.op. Returns its bytes; 0: it is not whole.
   [[nodiscard]] std::size_t read(std::string_view received, StoreRequest& request);
-  /// Whether what was received begins with the reply of a quiet request, rather than with that of a later
-  /// one.
+  /// Whether `received` begins with the reply of the quiet request, rather than with a later request's.
   [[nodiscard]] static bool is_of(std::string_view received, const StoreRequest& quiet);
   /// The first reply that could not be understood; empty: all could be.
   [[nodiscard]] const std::string& nonsense() const noexcept { return nonsense_; }
@@ -27,7 +25,7 @@ class StoreReplies {
   void read_line(std::string_view line, std::string_view data, CommandLine& told_of);
   void read_page(const std::vector<std::string_view>& lines, StoreRequest& request);
   void read_classic_page(const std::vector<std::string_view>& lines, StoreRequest& request);
-  /// Of an item on a page behind one with the key `last`.
+  /// Reads an item on a page behind the item with the key `last`.
   void read_shown(std::string_view key, std::uint64_t number, std::uint64_t unique, std::string_view last,
                   StoreRequest& request);
   /// The page ended with the last item that it shows.

@@ -139,7 +139,7 @@ std::uint32_t StoreRequests::some_expiry(std::uint64_t now_s) {
 void StoreRequests::fill_in(CommandLine& line, std::uint64_t now_s) {
   switch (line.what) {
     case act::get:
-      line.operand = next_number_ % 2;  // told without the unique
+      line.operand = next_number_ % 2;  // its reply has no unique
       break;
     case act::touch:
       line.expiry = some_expiry(now_s);
@@ -232,7 +232,7 @@ StoreRequest StoreRequests::draw_batch(std::uint64_t now_s) {
     if (!keys_.others.empty() && one_in(12)) {
       request.op.lines.push_back({});
       const std::string other = some_other();
-      // The second one fails if the item is there, or is not: nobody here knows.
+      // The second one fails if the item is there, or is not: the test does not know.
       request.text += one_in(2) ? "ms " + other + " 1\r\nx\r\n" : "ma " + other + "\r\n";
       continue;
     }
@@ -246,8 +246,8 @@ StoreRequest StoreRequests::draw_batch(std::uint64_t now_s) {
   return request;
 }
 
-// From one to others, of which the first line says whether there is anything to be moved; now and then in
-// parts, or with a line that fails behind what was moved.
+// From one to others. The first line says whether there is anything to be moved; now and then in parts, or
+// with a failing line behind the moves.
 StoreRequest StoreRequests::draw_transfer() {
   StoreRequest request{.shape = reply_shape::batch};
   request.op.what = operation::batch;

@@ -1,4 +1,4 @@
-// What clients of a simulated store ask for: as text, and as what is recorded of it.
+// The requests of a simulated store's clients: as text, and as records.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace mxkv::simulation {
 
-/// Which keys there are, and what is done with them.
+/// The keys, and the kinds of requests for them.
 struct RequestOptions {
   std::size_t keys = kMostHistoryKeys;
   std::size_t others = 0;  ///< between two keys
@@ -21,7 +21,7 @@ struct RequestOptions {
   bool probes = false;       ///< some clients only ask whether keys are there
   bool bursts = false;       ///< requests that depend on each other are sent at once
   bool reads = false;        ///< and runs of reads
-  bool quiet = false;        ///< some of those want no answer to what went well
+  bool quiet = false;        ///< some of those want no answer to a success
   bool pages = false;        ///< ranges are paged to their end
   bool erases = false;       ///< ranges are removed often
   bool runs_expire = false;  ///< runs of other keys are stored that expire soon
@@ -30,16 +30,16 @@ struct RequestOptions {
   std::uint64_t begin_number = 1000;
 };
 
-/// How the end of a reply is told.
+/// How the end of a reply is recognised.
 enum class reply_shape : std::uint8_t { classic_value, classic_page, line, meta_page, batch };
 
-/// A page among those that a range is paged in.
+/// A page among the pages of a range.
 struct Paging {
   bool wanted = false;
   std::string flags{};    ///< of each page
-  std::string near{};     ///< what all keys lie behind; empty: nothing
+  std::string near{};     ///< the bound behind which all keys lie; empty: none
   bool included = false;  ///< or at
-  std::string cursor{};   ///< that was told; empty: this was the last page
+  std::string cursor{};   ///< in the reply; empty: this was the last page
   std::uint8_t last = 0;  ///< key of the history that the range ends before, forward
   std::size_t pages = 1;  ///< with this one
 };
@@ -49,9 +49,9 @@ struct StoreRequest {
   reply_shape shape = reply_shape::line;
   bool recorded = true;     ///< in the history
   bool backward = false;    ///< a page
-  bool silent = false;      ///< noreply: nothing is ever told
+  bool silent = false;      ///< noreply: no reply ever comes
   std::uint64_t limit = 0;  ///< of a classic page
-  std::string opaque{};     ///< quiet: what went well is not told; else a reply has this
+  std::string opaque{};     ///< quiet: a success has no reply; other replies have this
   Paging paging{};
   Operation op{};
 };
@@ -64,9 +64,9 @@ class StoreRequests {
 
   /// `now_s`: unix seconds.
   [[nodiscard]] StoreRequest draw(std::uint64_t now_s);
-  /// Several that a client sends at once, of which later ones mind what earlier ones do.
+  /// Several requests that a client sends at once, of which later ones depend on earlier ones.
   [[nodiscard]] std::vector<StoreRequest> draw_burst(std::uint64_t now_s);
-  /// The page behind one that was told a cursor.
+  /// The page behind one whose reply had a cursor.
   [[nodiscard]] static StoreRequest next_page(const StoreRequest& page);
   /// Asks whether a key is there, as a write that never writes.
   [[nodiscard]] StoreRequest draw_probe();
@@ -90,7 +90,7 @@ class StoreRequests {
   }
   [[nodiscard]] std::string some_other();
   [[nodiscard]] std::uint32_t some_expiry(std::uint64_t now_s);
-  /// What a command on a key says besides.
+  /// Fills in the other fields of a command on a key.
   void fill_in(CommandLine& line, std::uint64_t now_s);
   [[nodiscard]] CommandLine some_line(std::uint64_t now_s);
   [[nodiscard]] StoreRequest draw_line(std::uint64_t now_s);

@@ -1,5 +1,5 @@
-// A command that makes an item out of what it finds waits for memory as a set does while room is being made,
-// whichever way it goes through the tree and whatever keeps the leaves.
+// A command that makes an item out of the present one waits for memory, as a set does, while room is being
+// made; whichever way it goes through the tree and whatever primitive the leaves have.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 using server::Item;
 
 struct Command {
-  std::string before;  ///< makes what it finds, under the key `k`
+  std::string before;  ///< makes the item that `ask` finds, under the key `k`
   std::string ask;
   std::string reply;
 };

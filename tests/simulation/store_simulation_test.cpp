@@ -39,7 +39,7 @@ TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
   if (seeds.count < kFewestToJudge || HasFailure()) {
     return;
   }
-  // What is rare must have happened, and often: in fewer worlds that says nothing.
+  // Rare events must have happened, and often: in fewer worlds that says nothing.
   const std::uint64_t worlds = seeds.count / kParts;
   const bool all = seeds.count >= kMostSeeds;
   const std::uint64_t least = all ? worlds : worlds / 3;  // in few worlds rare things scatter
@@ -89,8 +89,8 @@ TEST(StoreSimulationItself, ASeedGivesTheSameWorldEachTime) {
   }
 }
 
-/// What the tree's own simulation takes: here tasks are seldom within so few steps of each other, and leaves seldom as
-/// full.
+/// Paths that the tree's own simulation takes: here tasks are seldom within so few steps of each other, and
+/// leaves seldom as full.
 bool is_the_trees(std::string_view path) {
   return path == "split_by_blocks" || path == "overflow_lost" || path == "overflow_of_claimed" ||
          path == "unlink_of_overflowed" || path == "scan_skips_visited";
@@ -101,7 +101,7 @@ bool is_of_dumps(std::string_view path) {
   return path.starts_with("dump_");
 }
 
-/// Paths that no world took, and how often the others were, as text.
+/// Paths that no world took, and how often worlds took the others, as text.
 struct Paths {
   explicit Paths(const runtime::paths::Counts& before) {
     const runtime::paths::Counts now = runtime::paths::all();

@@ -54,7 +54,8 @@ void StoreWhims::have_whim(Worker& worker) {
     case 3:
     case 4:
     case 5:
-      // As a session: what the disk refuses is not begun, so that nobody is told a unique that comes again.
+      // As a session does: a write that the disk refuses does not begin, so that no client gets a unique that
+      // comes again.
       if (options_.preempts && open_writes_ < kMostPreempted &&
           (disk_ == nullptr || disk_->refusal() == nullptr)) {
         start_preempted_write(worker);
@@ -146,7 +147,7 @@ void StoreWhims::look_at_disk(bool all) {
   });
 }
 
-// Nobody opens it again.
+// It is never opened again.
 void StoreWhims::keep_slot(Worker& worker) {
   auto* const task =
       runtime::testing::lambda_task(worker, [](runtime::MxTask&, Worker&) { return runtime::step::done; });

@@ -1,6 +1,6 @@
-// What happens in a simulated store besides what its clients ask for, now and then and on the worker that
-// just polls: the map of keys to slots is drawn anew, items move or are evicted, a write is preempted; and
-// mistakes that a test makes on purpose.
+// Events in a simulated store besides its clients' requests, now and then and on the worker that just polls:
+// the map of keys to slots is drawn anew, items move or are evicted, a write is preempted; and mistakes that
+// a test makes on purpose.
 #pragma once
 
 #include <atomic>
@@ -32,13 +32,13 @@ class StoreWhims final : public WriteWitness {
   }
 
   [[nodiscard]] StoreRequests& requests() noexcept { return requests_; }
-  /// What a client asks for next.
+  /// A client's next request.
   [[nodiscard]] StoreRequest next_request(std::uint64_t now_us);
   void have_whim(runtime::Worker& worker);
 
   /// From now on the end of a preempted write is known once it is on disk.
   void set_disk(const server::DiskGate& disk) noexcept { disk_ = &disk; }
-  /// Writes that got there are recorded as such; at the end, `all`, the others as what nobody knows.
+  /// Writes that are on disk are recorded as done; at the end, `all`, the others as unknown.
   void look_at_disk(bool all);
 
   /// Whether all preempted writes have ended.
@@ -76,7 +76,7 @@ class StoreWhims final : public WriteWitness {
   };
   std::deque<HeldWrite> held_;      ///< in the tree, and not on disk
   std::size_t whims_left_ = 1'000;  ///< a worker that is slow may have to do them all
-  bool kept_ = false;               ///< a slot, once
+  bool kept_ = false;               ///< a slot was kept, once
   std::uint64_t maps_ = 0;
   std::uint64_t preempted_ = 0;
 };

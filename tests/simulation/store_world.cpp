@@ -79,7 +79,7 @@ class StoreWorld {
 
  private:
   static constexpr std::uint64_t kMostRounds = 2'000'000;
-  static constexpr std::uint64_t kMostOfMistaken = 30'000;  ///< what hangs need not hang for long
+  static constexpr std::uint64_t kMostOfMistaken = 30'000;  ///< a mistake that hangs need not hang for long
   static constexpr std::uint64_t kUnrest = 6'000;
   static constexpr std::uint64_t kMostTides = 6;
 
@@ -152,7 +152,7 @@ class StoreWorld {
         }
         break;
       case 2:
-        // What the heaps have left: the budget gives no more while it is 0.
+        // The memory left in the heaps: the budget gives no more while it is 0.
         if (options_.world.short_of_memory && machine_.runtime.budget().limit_bytes() == 0) {
           for (const std::size_t bytes : {24U, 32U, 40U, 48U}) {
             taken_.take(machine_[random_.below(workers())].items(), bytes, random_.below(3));
@@ -177,7 +177,7 @@ class StoreWorld {
 
   // --- The end ---
 
-  /// What is there once all is quiet. Waits for whatever holds keys.
+  /// Looks at the contents once all is quiet. Waits for whatever holds keys.
   void look_once_more() {
     pollers_.front().ask(whims_.requests().last_request());
     bells_.ring(0);

@@ -21,15 +21,15 @@ enum class store_fault : std::uint8_t {
   torn_page,      ///< a locked page is run without the lock
   torn_count,     ///< and a count
   half_batch,     ///< a batch is done, and said to have failed
-  kept_slot,      ///< a slot that nobody opens again
-  lost_item,      ///< an item vanishes that nobody removed
+  kept_slot,      ///< a slot that is never opened again
+  lost_item,      ///< an item vanishes without being removed
 };
 
-/// What happened in a world, or in several.
+/// The events of a world, or of several.
 struct StoreReport {
   std::vector<std::string> complaints;
   std::uint64_t fingerprint = 0;  ///< the same for the same seed
-  bool by_address = false;        ///< but for a world that evicts whole spans: it minds where memory lies
+  bool by_address = false;        ///< except in a world that evicts whole spans, by their addresses
   std::uint64_t recorded = 0;     ///< operations
   std::uint64_t given_up = 0;     ///< searches for an explanation
   std::uint64_t batches = 0;
@@ -57,7 +57,7 @@ struct StoreReport {
   std::uint64_t swept = 0;      ///< or found by a sweep
   std::uint64_t preempted = 0;  ///< writes under their latch
   std::uint64_t interruptions = 0;
-  PassedChanges changes;                 ///< that the commit point told
+  PassedChanges changes;                 ///< as the commit point passed them
   std::uint64_t longest_standstill = 0;  ///< rounds of a calm world in which no operation ended; the longest
 
   void add(const StoreReport& other);

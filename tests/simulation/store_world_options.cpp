@@ -57,7 +57,7 @@ void draw_adversaries(runtime::Random& random, StoreWorldOptions& world) {
     requests.others += 80;  // leaves enough to fill a buffer with those that unlink them
   }
   world.tides = requests.runs_expire || (requests.expiry && one_in(random, 2));
-  // What is cut off is open in a history for ever.
+  // An operation that is cut off stays open in a history for ever.
   world.burst_in_flight = world.clients_leave ? world.in_flight : 4 + random.below(28);
 }
 
@@ -84,7 +84,7 @@ void draw_splitting(runtime::Random& random, server::RangeSplitting& splitting) 
                .parts_a_worker = static_cast<std::uint32_t>(random.below(5))};
 }
 
-/// Of any reads, also where nobody is idle. Drawn apart, so that worlds without offers are as they were.
+/// Of any reads, also where no worker is idle. Drawn apart, so that worlds without offers are as they were.
 void draw_offers(StoreWorldOptions& world) {
   runtime::Random random{world.operations * 31 + world.requests.others * 7 + world.burst_in_flight};
   constexpr std::array kModes{server::read_offering::off, server::read_offering::idle,

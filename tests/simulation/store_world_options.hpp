@@ -1,4 +1,4 @@
-// What a seed decides of a simulated store before it begins.
+// The settings that a seed draws for a simulated store before it begins.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct StoreWorldOptions {
   bool moves = false;               ///< or get another address
   bool redraws = false;             ///< the map of keys to slots changes
   bool preempts = false;            ///< some writes are interrupted under their leaf's latch
-  bool tides = false;               ///< time leaps, and all that had a time to live is swept at once
+  bool tides = false;               ///< time leaps, and all items with a time to live are swept at once
   bool stalls = false;              ///< some workers are left alone for long
   bool clients_leave = false;
 };

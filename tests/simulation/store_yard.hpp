@@ -52,7 +52,7 @@ struct Yard {
   void send(std::size_t client, const std::string& text, reply_shape shape, Operation op) {
     clients[client].send({.text = text, .shape = shape, .op = std::move(op)});
   }
-  /// Something that no history is kept of.
+  /// A request outside of the history.
   void ask(std::size_t client, const std::string& text, reply_shape shape) {
     StoreRequest request{.text = text, .shape = shape, .recorded = false};
     request.op.lines.push_back({});
@@ -92,7 +92,7 @@ struct Yard {
   std::deque<StoreClient> clients;
 };
 
-/// What the first client was told since the last call.
+/// The first client's replies since the last call.
 inline std::string said(Yard& yard) {
   std::string text;
   std::array<iovec, 3> pieces;
@@ -108,7 +108,7 @@ inline std::string said(Yard& yard) {
   return text;
 }
 
-/// Asks for the first client, and returns what it is told.
+/// Asks for the first client, and returns the reply.
 inline std::string asked(Yard& yard, const std::string& text) {
   yard.ask(0, text, reply_shape::line);
   yard.machine.run_until_idle();

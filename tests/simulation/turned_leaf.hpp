@@ -1,4 +1,4 @@
-// A leaf that becomes hot or cold by chance, whoever writes to it.
+// A leaf that becomes hot or cold by chance, whichever worker writes to it.
 #pragma once
 
 #include "index/adaptation.hpp"

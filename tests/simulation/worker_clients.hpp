@@ -42,7 +42,7 @@ class WorkerClients final : public runtime::Poller {
       client.set_disk(disk.gate());
     }
   }
-  /// The greatest epoch that a reply waited for which was read since.
+  /// The greatest epoch that a reply waited for and that was read since.
   [[nodiscard]] std::uint64_t released() const {
     std::uint64_t epoch = 0;
     for (const StoreClient& client : clients_) {
@@ -86,7 +86,7 @@ class WorkerClients final : public runtime::Poller {
     if (disk_ != nullptr && disk_->begin_round()) {
       for (StoreClient& client : clients_) {
         if (client.held()) {
-          client.reconnect();  // whether that is on disk will never be known
+          client.reconnect();  // whether these are on disk will never be known
         }
       }
     }
@@ -138,7 +138,7 @@ class WorkerClients final : public runtime::Poller {
   void block(runtime::Worker& /*worker*/, std::uint64_t /*timeout_ns*/) override {}
   void wake() noexcept override { bells_.ring(worker_.id().index()); }
 
-  /// What its clients wait for, for a failure's message; empty: nothing.
+  /// The requests that its clients wait for, for a failure's message; empty: none.
   [[nodiscard]] std::string describe_waiting() const {
     std::string text;
     for (const StoreClient& client : clients_) {
@@ -160,14 +160,14 @@ class WorkerClients final : public runtime::Poller {
       client.send(whims_.next_request(now_us));
     }
   }
-  /// Of a client that does nothing else.
+  /// Sends a probe for a client that does nothing else.
   void probe(StoreClient& client) {
     if (left_ > 0 && probes_left_ > 0 && client.in_flight() == 0 && random_.below(2) == 0) {
       --probes_left_;
       client.send(whims_.requests().draw_probe());
     }
   }
-  /// All clients read what there is, whatever the list says.
+  /// All clients read their replies, whatever the list says.
   bool forget_dirty() {
     bool any = false;
     while (own_.directory.next_dirty() != nullptr) {

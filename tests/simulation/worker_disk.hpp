@@ -1,4 +1,4 @@
-// A worker's rounds as a journal sees them, and its replies that wait for the disk: what NetWorker does around the
+// A worker's rounds as a journal sees them, and its replies that wait for the disk: NetWorker's part for the
 // clients of a simulated store (server/net/net_worker_disk.cpp).
 #pragma once
 
@@ -13,14 +13,14 @@ namespace mxkv::simulation {
 /// Thread-safety: owner worker only.
 class WorkerDisk {
  public:
-  /// What is given outlives it.
+  /// The arguments outlive it.
   WorkerDisk(server::DiskGate& gate, server::Store& store, runtime::Worker& worker)
       : gate_(gate), store_(store), worker_(worker), broken_(gate.broken()) {
     store.context(worker.id()).writes_wait = true;
   }
 
   [[nodiscard]] server::DiskGate& gate() noexcept { return gate_; }
-  /// True: what waits now is never to be answered.
+  /// True: replies that wait now must never be sent.
   [[nodiscard]] bool begin_round() {
     if (std::exchange(parked_, false)) {
       gate_.unpark(index());
@@ -36,7 +36,7 @@ class WorkerDisk {
     return before != broken_;
   }
   void end_round() { gate_.end_round(index()); }
-  /// False: what is waited for has come meanwhile.
+  /// False: the epoch that a reply waits for has come meanwhile.
   [[nodiscard]] bool park() {
     if (waits_ && (gate_.durable() != durable_ || gate_.broken() != broken_)) {
       return false;

@@ -1,6 +1,6 @@
 // A world that a seed decides, whole: an invented machine, workers, clients that keep operations on one tree
-// and errands in flight, and what interferes with them: versions move, latches are held by nobody in sight,
-// time passes, memory runs out and comes back. Some worlds end in the middle of it.
+// and errands in flight, and interference with them: versions move, latches are held by no visible task, time
+// passes, memory runs out and comes back. Some worlds end in the middle of it.
 //
 // At its end the world looks whether each key's history is linearizable, scans were in order, the tree's
 // invariants hold, each task ran to its end once, and all memory came back.
@@ -23,7 +23,7 @@
 
 namespace mxkv::simulation {
 
-/// What happened in a world, or in several.
+/// The events of a world, or of several.
 struct Report {
   std::vector<std::string> complaints;
   std::uint64_t fingerprint = 0;  ///< the same for the same seed

@@ -79,7 +79,7 @@ runtime::PrefetchOptions draw_prefetch(Random& random) {
   return prefetch;
 }
 
-/// Every switch of the runtime that must not change what is computed.
+/// Every switch of the runtime that must not change results.
 RuntimeOptions draw_runtime(Random& random) {
   RuntimeOptions options;
   const auto machine = std::make_shared<const Topology>(draw_machine(random));
@@ -116,7 +116,7 @@ index::TreeOptions draw_tree(Random& random) {
       runtime::primitive::serialized_by_scheduling, runtime::primitive::spin_latch,
       runtime::primitive::reader_writer_latch};
   if (one_in(random, 3)) {
-    return {.leaves_adapt = one_in(random, 2)};  // as the daemon's, or as it may be told to be
+    return {.leaves_adapt = one_in(random, 2)};  // as the daemon's, or as it may be configured
   }
   return {.leaves = kTreePrimitives[random.below(kTreePrimitives.size())],
           .inner_nodes = kTreePrimitives[random.below(kTreePrimitives.size())]};

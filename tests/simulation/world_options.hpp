@@ -1,5 +1,5 @@
-// What a seed decides of a world before it begins: the machine, the runtime's switches, the tree's
-// primitives, and how rough it gets. A new switch of the runtime is drawn in draw_runtime().
+// The settings that a seed draws for a world before it begins: the machine, the runtime's switches, the
+// tree's primitives, and how rough it gets. A new switch of the runtime is drawn in draw_runtime().
 #pragma once
 
 #include <cstddef>

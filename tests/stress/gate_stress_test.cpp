@@ -1,6 +1,6 @@
 // The gate under real threads: single writes latch an object each and ask, operations close and look. Writers
-// raise a pair of numbers in two slots, one after the other; whoever holds both slots must find the first
-// ahead by one at most, and the same numbers when it looks again.
+// raise a pair of numbers in two slots, one after the other. An operation that holds both slots must find the
+// first ahead by one at most, and the same numbers when it looks again.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -79,7 +79,7 @@ class PairWriter final : public MxTask {
   bool admitted_ = false;
 };
 
-/// Holds all slots between those of a pair, and looks several times.
+/// Holds all slots from a pair's first to its second, and looks several times.
 class PairReader final : public ToggleTask<PairReader> {
  public:
   PairReader(const TaskClass* task_class, GateWorld& world, std::uint32_t left) noexcept

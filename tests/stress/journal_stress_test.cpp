@@ -1,4 +1,5 @@
-// The journal under real threads: workers that record, park and wake up while epochs close as fast as they can.
+// The journal under real threads: workers that record, park and wake up while epochs close as fast as they
+// can.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -104,7 +105,7 @@ struct EpochsWorld {
     }
   }
 
-  /// Closes one epoch, and judges what was recorded in it.
+  /// Closes one epoch, and judges the records in it.
   void close(std::uint64_t now) {
     const std::uint64_t epoch = epochs.close(now);
     while (!epochs.await_passed(epoch)) {
@@ -173,7 +174,7 @@ struct TemporaryFolder {
   ~TemporaryFolder() { std::filesystem::remove_all(path); }
 };
 
-/// A journal on the file system, and workers that wait for what they recorded.
+/// A journal on the file system, and workers that wait for their records.
 struct JournalThreads {
   TemporaryFolder folder;
   runtime::SystemClock clock;

@@ -1,6 +1,6 @@
 // Immediate and deferred tasks under real threads: more workers than cores, on two nodes, that park at every
-// chance. Each request is a tree of tasks; each task writes plain words that its children read, so that
-// ThreadSanitizer sees whether a queue hands a task over with what was written before.
+// chance. Each request is a tree of tasks. Each task writes plain words that its children read, so that
+// ThreadSanitizer sees whether a queue hands a task over together with the writes before it.
 #include <gtest/gtest.h>
 
 #include <atomic>

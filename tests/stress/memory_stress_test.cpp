@@ -93,7 +93,7 @@ ValueSpaceOptions stress_options() {
 struct ValueStress : testing::Heaps {
   explicit ValueStress(std::size_t limit_bytes) : Heaps(limit_bytes, stress_options()) {}
 
-  /// Allocates, swaps into a random slot, releases what came out. Returns refused allocations.
+  /// Allocates, swaps into a random slot, releases the block that came out. Returns refused allocations.
   std::size_t work(std::size_t thread) {
     ValueHeap& heap = heaps[thread];
     Random random(100 + thread);
@@ -229,7 +229,7 @@ TEST(MemoryStress, TaskBlocksChangeHandsBetweenCoreHeapsUnharmed) {
     }
   });
   EXPECT_EQ(damaged.load(), 0U);
-  // Every round takes from what was released: at most one burst a thread and the slots are in use at once.
+  // Every round allocates from released blocks: at most one burst a thread and the slots are in use at once.
   EXPECT_LE(memory.taken_bytes(), 4 * kMiB);
 }
 

@@ -1,6 +1,6 @@
 // The runtime under real threads, for ThreadSanitizer and AddressSanitizer: more workers than cores, that
 // park at every chance. Tasks hop between workers, write objects in their pools or under their latches, read
-// them optimistically everywhere, and replace memory that others look at; meanwhile pools move from worker to
+// them optimistically everywhere, and replace memory that others look at. Meanwhile pools move from worker to
 // worker and objects from pool to pool.
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Toggle's shared operations under real threads: writers move plain amounts between slots, in several steps;
-// readers, side by side, find every slot balanced and unchanged while they look, and nothing lost in the sum
-// of all. ThreadSanitizer sees any two that touch a slot without being ordered.
+// Toggle's shared operations under real threads: writers move plain amounts between slots, in several steps.
+// Readers, side by side, find every slot balanced and unchanged while they look, and nothing lost in the sum
+// of all. ThreadSanitizer sees any two operations that touch a slot without being ordered.
 #include <gtest/gtest.h>
 
 #include <algorithm>

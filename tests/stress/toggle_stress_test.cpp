@@ -1,5 +1,5 @@
 // Toggle under real threads: operations write plain words of their slots, so that ThreadSanitizer sees any
-// two that overlap, and those that do not follow each other. Meanwhile slots are drawn anew.
+// two operations that overlap or that are not ordered. Meanwhile slots are drawn anew.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // How a command of mxkv-cli ends when it cannot go on: one line for people, and the exit code.
 //
-// A front end has one place where all failures go, the end of the command, so here they are exceptions; what is
-// expected on the way (a miss, a full socket) is a value.
+// All failures end the command, so here they are exceptions with one handler. Expected results (a miss, a
+// full socket) are values.
 #pragma once
 
 #include <stdexcept>
@@ -9,7 +9,7 @@
 
 namespace mxkv::cli {
 
-/// Exit codes: part of the interface, told in mxkv-cli.1.
+/// Exit codes: part of the interface, documented in mxkv-cli.1.
 enum class Outcome : int {
   done = 0,
   no = 1,           ///< the server's answer is no: not found, not stored, another unique

@@ -19,7 +19,7 @@ void catch_interrupts() {
   struct sigaction action{};
   action.sa_handler = note_interrupt;
   ::sigemptyset(&action.sa_mask);
-  action.sa_flags = 0;  // no SA_RESTART: what waits is to wake up
+  action.sa_flags = 0;  // no SA_RESTART: a blocked system call returns
   ::sigaction(SIGINT, &action, nullptr);
   action.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &action, nullptr);

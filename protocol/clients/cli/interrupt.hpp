@@ -1,7 +1,7 @@
-// Ctrl-C: ends what runs, not the shell around it.
+// Ctrl-C: ends the running command, not the shell around it.
 //
-// A signal handler reaches nothing but a global word; it is hidden here. Everything that waits asks
-// check_interrupt() when a system call was cut short.
+// A signal handler can only reach a global variable, which is hidden here. A function that waits calls
+// check_interrupt() when a system call was interrupted.
 #pragma once
 
 namespace mxkv::cli {

@@ -40,7 +40,7 @@ const std::string& Session::password() {
 }
 
 std::unique_ptr<Connection> Session::another() {
-  // The password first: nobody is to hold a connection while somebody types.
+  // Ask for the password before connecting, so that no connection is held while the user types.
   const std::string login = settings_.user.empty() ? "" : settings_.user + ' ' + password();
   auto stream = dial(endpoint_, settings_.tls, from_seconds(settings_.connect_seconds));
   auto connection =

@@ -1,7 +1,7 @@
-// What all commands have in common: how to reach the server, and how to print.
+// The common base of all commands: the connection to the server, and the output.
 //
-// It dials at the first command that needs the server, logs in, and dials again where the connection is gone. A
-// request whose fate is unknown is never repeated.
+// A session connects and logs in at the first command that needs the server, and connects again if the
+// connection was lost. A request whose outcome is unknown is never repeated.
 #pragma once
 
 #include <cstdint>
@@ -31,24 +31,25 @@ class Session {
  public:
   explicit Session(Settings settings);
 
-  /// Connected, logged in, and owed nothing. Throws Failure: unreachable, login.
+  /// A connection that is logged in and has no outstanding replies. Throws Failure: unreachable, login.
   [[nodiscard]] Connection& connection();
-  /// Another one of its own, for what fills a connection for long.
+  /// A further connection, for a command that occupies one for long.
   [[nodiscard]] std::unique_ptr<Connection> another();
-  /// What is on the wire belongs to nobody any more: the next command dials again.
+  /// Closes the connection, because its outstanding replies are useless. The next command connects again.
   void hang_up() noexcept { connection_.reset(); }
 
-  /// Sends a line and hands out the one that answers it.
+  /// Sends a line and returns the line that answers it.
   [[nodiscard]] std::string ask(const std::string& line);
 
   [[nodiscard]] bool json() const noexcept { return settings_.json; }
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
-  /// A key or value as it was written on the command line.
+  /// A key or value of the command line, with escapes replaced if --escaped is given.
   [[nodiscard]] std::string argument(const std::string& text) const;
 
-  // To standard output. All throw Failure (Outcome::file) where it takes no more.
+  // Functions that write to standard output. They throw Failure (Outcome::file) if it cannot be written.
 
-  /// Lines, and one line. What a terminal would obey, such as an escape sequence in a key, is always escaped.
+  /// Print lines, or one line. Bytes that a terminal would obey, such as an escape sequence in a key, are
+  /// escaped.
   void print(std::string_view text);
   void print_line(std::string_view text);
   /// A value as it is; on a terminal escaped, except for line ends and tabs.

@@ -10,24 +10,25 @@ import (
 	"time"
 )
 
-// Outcome is what an operation of a batch gave: there once the batch was done.
+// Outcome is the result of an operation of a batch, set once the batch was done.
 type Outcome[T any] struct {
 	value T
 	err   error
 }
 
-// Value returns it. Before the batch was done it is ErrNotDone; of a Get that found nothing it is ErrNotFound.
+// Value returns the result: ErrNotDone before the batch was done, ErrNotFound if a Get found no item.
 func (o *Outcome[T]) Value() (T, error) { return o.value, o.err }
 
-// Batch gathers operations. Each finds what those before it left.
+// Batch gathers operations. Each operation sees the effects of the operations before it.
 type Batch struct {
 	lines bytes.Buffer
 	takes []func(reply) error
 	err   error // the first operation that cannot even be sent
 }
 
-// Batch calls gather, and then does what it gathered at one moment, or nothing of it. Nothing is sent if gather returns an
-// error, which Batch returns. If an operation cannot be done none is: the *Error tells its number and why.
+// Batch calls gather, and then executes the gathered operations at one moment, or none of them. If gather returns an error,
+// Batch sends nothing and returns that error. If an operation fails, none takes effect, and the *Error has its number and
+// the reason.
 func (c *Client) Batch(ctx context.Context, gather func(*Batch) error) error {
 	var batch Batch
 	if err := gather(&batch); err != nil {

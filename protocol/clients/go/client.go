@@ -13,12 +13,12 @@ import (
 type Options struct {
 	User, Password string        // logs in on each new connection, if User is not empty
 	TLS            *tls.Config   // speaks TLS, if not nil
-	MaxConnections int           // 8 if 0; who finds all taken waits
+	MaxConnections int           // 8 if 0; a request waits while all are taken
 	DialTimeout    time.Duration // for a new connection with its handshakes; 0: what the context allows
 	Timeout        time.Duration // for each request; 0: what the context allows
 	Retries        int           // how often a read is sent again after its connection was lost; 2 if 0, none if negative
-	RetryWait      time.Duration // before the first of them, each further one waits twice as long; 50 ms if 0
-	RetryWrites    bool          // also send again what leaves the same when done twice: Set, Delete, Touch, and those of ranges
+	RetryWait      time.Duration // before the first retry; each further one waits twice as long; 50 ms if 0
+	RetryWrites    bool          // also send idempotent writes again: Set, Delete, Touch, and those of ranges
 	// Dial opens a connection; a net.Dialer does if it is nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -33,7 +33,7 @@ type Client struct {
 	closed  bool
 }
 
-// New makes a client of the server at an address, "host:port" or the path of a unix socket. It connects when it has to.
+// New makes a client of the server at an address, "host:port" or the path of a unix socket. It connects at the first request.
 func New(address string, options Options) *Client {
 	if options.MaxConnections <= 0 {
 		options.MaxConnections = 8
@@ -59,7 +59,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// do sends a request and reads its reply, and does so again where that is safe.
+// do sends a request and reads its reply, and retries it if that is safe.
 func (c *Client) do(ctx context.Context, asked request) error {
 	again := asked.repeat == always || (asked.repeat == ifAsked && c.options.RetryWrites)
 	wait := c.options.RetryWait
@@ -94,7 +94,7 @@ func (c *Client) once(ctx context.Context, asked request) error {
 	if err != nil && (!isAnswer(err) || !connection.inStep()) {
 		_ = connection.Close()
 		if errors.Is(err, ErrConnection) {
-			c.dropIdle() // a server that went away took them all
+			c.dropIdle() // if the server stopped, all of them are lost
 		}
 		return err
 	}

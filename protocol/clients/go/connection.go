@@ -63,12 +63,12 @@ func login(user, password string) request {
 	return wordRequest(fmt.Sprintf("set auth 0 0 %d\r\n%s\r\n", len(credentials), credentials), "STORED", nil, never)
 }
 
-// ask sends a request and reads its reply. After an error that is no *Error the connection is of no more use.
+// ask sends a request and reads its reply. After an error that is no *Error the connection must be closed.
 func (c *connection) ask(ctx context.Context, asked request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// A deadline in the past wakes what reads or writes.
+	// A deadline in the past ends a read or write that waits.
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
 	_, err := c.Write(asked.data)
 	if err == nil {
@@ -86,14 +86,14 @@ func (c *connection) ask(ctx context.Context, asked request) error {
 	return lost(ctx, err)
 }
 
-// inStep tells whether the next reply is that of the next request.
+// inStep tells whether the next reply will belong to the next request.
 func (c *connection) inStep() bool { return c.replies.in.Buffered() == 0 }
 
 func lost(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return fmt.Errorf("mxkv: %w", cause)
 	}
-	// A dialer minds the deadline by itself, and may be earlier than the context to say so.
+	// A dialer watches the deadline itself, and may report it before the context does.
 	if deadline, set := ctx.Deadline(); set && !time.Now().Before(deadline) {
 		return fmt.Errorf("mxkv: %w: %w", context.DeadlineExceeded, err)
 	}

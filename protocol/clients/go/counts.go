@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Size is how many items there are, and the bytes of their keys and values. Within is how far off an estimate may be, in per
-// cent, 19 times of 20; 0 where it is exact.
+// Size is the number of items, and the bytes of their keys and values. Within is the error in per cent that 19 of 20 estimates
+// do not exceed; 0 if the size is exact.
 type Size struct {
 	Items, Bytes int64
 	Within       float64
 }
 
-// Numbers tells of the values of a range that are numbers. Least and Greatest are nil if none is.
+// Numbers sums up the numeric values of a range. Least and Greatest are nil if no value is a number.
 type Numbers struct {
 	Items, Numeric  int64
 	Total           *big.Int
@@ -82,7 +82,8 @@ func (c *Client) Numbers(ctx context.Context, where Range) (sums Numbers, err er
 	return sums, err
 }
 
-// Tree counts by prefix, each up to the next delimiter behind the range's own prefix; last of each page the keys without one.
+// Tree counts by prefix, each up to the next delimiter behind the range's own prefix. Each page ends with the keys without a
+// delimiter.
 func (c *Client) Tree(ctx context.Context, where Range, delimiter string) iter.Seq2[Branch, error] {
 	return func(yield func(Branch, error) bool) {
 		for cursor := ""; ; {
@@ -138,8 +139,8 @@ func (c *Client) branches(ctx context.Context, where Range, delimiter, cursor st
 	return found, next, err
 }
 
-// DeleteRange deletes all keys of a range, page by page, and returns how many they were. Others see it at work; what is stored
-// meanwhile may go, too. Count tells before how many there are.
+// DeleteRange deletes all keys of a range, page by page, and returns their number. Other clients see the state in between, and
+// keys stored meanwhile may be deleted, too. Count returns the number beforehand.
 func (c *Client) DeleteRange(ctx context.Context, where Range) (total int64, err error) {
 	for cursor := ""; ; {
 		removed, next, err := c.remove(ctx, where, "", cursor)
@@ -151,7 +152,7 @@ func (c *Client) DeleteRange(ctx context.Context, where Range) (total int64, err
 	}
 }
 
-// DeleteRangeAtOnce deletes all keys of a range at one moment, or none: ErrRangeTooLarge if they are more than the server locks.
+// DeleteRangeAtOnce deletes all keys of a range at one moment, or none: ErrRangeTooLarge if there are more than the server locks.
 func (c *Client) DeleteRangeAtOnce(ctx context.Context, where Range) (int64, error) {
 	removed, _, err := c.remove(ctx, where, " X", "")
 	return removed, err
@@ -173,8 +174,8 @@ func (c *Client) remove(ctx context.Context, where Range, how, cursor string) (r
 	return removed, next, err
 }
 
-// TouchRange gives all keys of a range this time to live, 0 for ever, at one moment, and returns how many they were.
-// ErrRangeTooLarge if they are more than atMost, unless that is 0, or than the server locks; then nothing was done.
+// TouchRange gives all keys of a range this time to live, 0 for ever, at one moment, and returns their number.
+// ErrRangeTooLarge if there are more than atMost, unless that is 0, or than the server locks; then nothing was done.
 func (c *Client) TouchRange(ctx context.Context, where Range, ttl time.Duration, atMost int) (touched int64, err error) {
 	line := fmt.Sprintf("mt %s T%d", where.words(false), exptime(ttl))
 	if atMost > 0 {

@@ -7,10 +7,10 @@
 //	}
 //
 // A Client may be used by any number of goroutines. It keeps a pool of connections; each request has one for itself until
-// its reply is read, a range one for each page. What a context cuts short closes its connection, so that a late reply is
-// never taken for another request's.
+// its reply is read, a range one for each page. A request that its context ends closes its connection, so that a late reply
+// is never taken for another request's.
 //
-// Reads are sent again if their connection was lost. Writes are not, unless [Options] asks for it: nobody knows whether
+// Reads are sent again if their connection was lost. Writes are not, unless [Options] allows it, because it is unknown whether
 // they took effect. All errors of the server are *[Error] and match, by errors.Is, the kinds that begin with Err.
 //
 // Keys are strings of any bytes, 1 to 250 of them.

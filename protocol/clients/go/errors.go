@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What can go wrong, for errors.Is.
+// Kinds of errors, for errors.Is.
 var (
 	ErrNotFound       = errors.New("mxkv: there is no such key")
 	ErrNotStored      = errors.New("mxkv: not stored")
@@ -26,7 +26,7 @@ var (
 	ErrClosed         = errors.New("mxkv: the client is closed")
 )
 
-// Error is what the server answered instead of a result. The connection stays in step.
+// Error is an error that the server answered. The connection stays usable.
 type Error struct {
 	Text      string // in the server's words
 	Operation int    // which operation of a batch failed, from 0; -1 outside of one
@@ -65,7 +65,7 @@ var kindsOfText = []struct {
 	{"ERROR", []error{ErrClient}},
 }
 
-// errorOf returns the error that a line of a reply is, or nil.
+// errorOf returns the error that a line of a reply stands for, or nil.
 func errorOf(line string, operation int) error {
 	for _, known := range kindsOfText {
 		if strings.HasPrefix(line, known.beginning) {
@@ -78,7 +78,7 @@ func errorOf(line string, operation int) error {
 
 var kindsOfCode = map[string]error{"NF": ErrNotFound, "NS": ErrNotStored, "EX": ErrStale}
 
-// outcome returns the error that the code of a reply to a write is, nil for HD.
+// outcome returns the error that the code of a reply to a write stands for, nil for HD.
 func outcome(reply reply) error {
 	switch kind := kindsOfCode[reply.words[0]]; {
 	case kind != nil:

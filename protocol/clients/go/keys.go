@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Item is a key with what is stored under it. Requests that do not tell a part leave it zero.
+// Item is a key with its value and properties. Parts that a request does not return are zero.
 type Item struct {
 	Key    string
 	Value  []byte
@@ -56,7 +56,7 @@ func (c *Client) GetItem(ctx context.Context, key string) (Item, error) {
 	return item, nil
 }
 
-// GetMany returns those of many keys that are there. Each has its own moment.
+// GetMany returns the existing items of many keys. Each key is read at its own moment.
 func (c *Client) GetMany(ctx context.Context, keys []string) (map[string]Item, error) {
 	found := make(map[string]Item, len(keys))
 	for some := range slices.Chunk(keys, atOnce) {
@@ -90,27 +90,27 @@ func (c *Client) Set(ctx context.Context, key string, value []byte, options ...S
 	return c.store(ctx, "", key, value, ifAsked, options)
 }
 
-// Add stores a value where nothing is, else ErrNotStored.
+// Add stores a value if the key does not exist, else ErrNotStored.
 func (c *Client) Add(ctx context.Context, key string, value []byte, options ...StoreOption) error {
 	return c.store(ctx, " ME", key, value, never, options)
 }
 
-// Replace stores a value where something is, else ErrNotStored.
+// Replace stores a value if the key exists, else ErrNotStored.
 func (c *Client) Replace(ctx context.Context, key string, value []byte, options ...StoreOption) error {
 	return c.store(ctx, " MR", key, value, never, options)
 }
 
-// Append puts data behind the value that is there; ErrNotStored if none is.
+// Append puts data behind the existing value; ErrNotStored if there is none.
 func (c *Client) Append(ctx context.Context, key string, data []byte) error {
 	return c.store(ctx, " MA", key, data, never, nil)
 }
 
-// Prepend puts data before the value that is there; ErrNotStored if none is.
+// Prepend puts data before the existing value; ErrNotStored if there is none.
 func (c *Client) Prepend(ctx context.Context, key string, data []byte) error {
 	return c.store(ctx, " MP", key, data, never, nil)
 }
 
-// CompareAndSwap stores a value where the item still has this unique; ErrStale if it has another, ErrNotFound if it is gone.
+// CompareAndSwap stores a value if the item still has this unique; ErrStale if it has another, ErrNotFound if it is gone.
 func (c *Client) CompareAndSwap(ctx context.Context, key string, value []byte, unique uint64, options ...StoreOption) error {
 	return c.store(ctx, "", key, value, never, append(slices.Clone(options), ifUnique(unique)))
 }
@@ -173,7 +173,7 @@ func (c *Client) FlushAll(ctx context.Context) error {
 	return c.do(ctx, wordRequest("flush_all\r\n", "OK", nil, ifAsked))
 }
 
-// Version returns what the server says of itself: memcached's version and mxkv's.
+// Version returns memcached's version and mxkv's.
 func (c *Client) Version(ctx context.Context) (version string, err error) {
 	err = c.do(ctx, wordRequest("version\r\n", "VERSION", &version, always))
 	return version, err
@@ -233,7 +233,7 @@ func storeLine(mode, key string, value []byte, options []StoreOption) ([]byte, e
 	return append(append(line, value...), "\r\n"...), nil
 }
 
-// eachReply reads so many replies. What is behind an error line is read all the same; the first error is returned.
+// eachReply reads `count` replies, also those behind an error line, and returns the first error.
 func eachReply(in replies, count int, take func(number int, got reply) error) (first error) {
 	for number := range count {
 		got, err := in.next()
@@ -283,7 +283,7 @@ func numberOf(got reply) (uint64, error) {
 	return number, nil
 }
 
-// itemOf is the item that a reply with a value tells; `key` stands where the reply has none.
+// itemOf returns the item of a reply with a value; `key` is its key if the reply has none.
 func itemOf(got reply, key string) (Item, error) {
 	item := Item{Key: key, Value: got.value, TTL: -1}
 	if key == "" {

@@ -15,10 +15,10 @@ type Range struct {
 	includeStop  bool
 }
 
-// Prefix is all keys that begin so.
+// Prefix is all keys that begin with the prefix.
 func Prefix(prefix string) Range { return Range{prefix: prefix} }
 
-// Between is the keys from start, which is one of them, to stop, which is not. An empty one is no bound.
+// Between is the keys from start (inclusive) to stop (exclusive). An empty key is no bound.
 func Between(start, stop string) Range { return Range{start: start, stop: stop} }
 
 // ExcludeStart leaves out the start of a Range that Between made.
@@ -27,7 +27,7 @@ func (r Range) ExcludeStart() Range { r.excludeStart = true; return r }
 // IncludeStop adds the stop to a Range that Between made.
 func (r Range) IncludeStop() Range { r.includeStop = true; return r }
 
-// words says where a range starts and ends, as a line does.
+// words returns the words of a line for the start and end of a range.
 func (r Range) words(reverse bool) string {
 	direction := ""
 	if reverse {
@@ -45,7 +45,7 @@ func (r Range) words(reverse bool) string {
 	}
 	encoded := needsBase64(near) || needsBase64(far) || near == "-"
 	bounded := near != ""
-	if !bounded && encoded { // "-" in base64 would be a key: the utmost ones then
+	if !bounded && encoded { // "-" in base64 would be a key, so use the first or last possible key
 		near = "\x00"
 		if reverse {
 			near = strings.Repeat("\xff", longestKey)
@@ -75,7 +75,7 @@ func (r Range) words(reverse bool) string {
 	return line.String() + direction
 }
 
-// ScanOption says what of a range is told, and how.
+// ScanOption says which parts of a range to return, and how.
 type ScanOption func(*scanning)
 
 type scanning struct {
@@ -112,9 +112,9 @@ type Page struct {
 	Cursor string
 }
 
-// Scan walks through a range, a page at a time. A key that is there from the first page to the last is told, none is told
-// twice, and keys come in strict order, whatever others write meanwhile. Between two pages no connection is taken. After a
-// lost connection it goes on behind the last page. An error is the last that it yields.
+// Scan walks through a range, a page at a time. It yields each key that exists from the first page to the last, none twice,
+// and in strict order, whatever other clients write meanwhile. Between two pages it holds no connection. After a lost
+// connection it resumes behind the last page. An error is the last thing that it yields.
 func (c *Client) Scan(ctx context.Context, where Range, options ...ScanOption) iter.Seq2[Item, error] {
 	how := scanningOf(options)
 	return func(yield func(Item, error) bool) {
@@ -144,8 +144,9 @@ func (c *Client) Scan(ctx context.Context, where Range, options ...ScanOption) i
 	}
 }
 
-// Page returns the page that begins at a cursor, or the first if it is empty: for what goes on in another process. Limit and
-// PageItems bound it. A cursor is text without spaces, good on any connection and after a restart, and not signed.
+// Page returns the page that begins at a cursor, or the first if the cursor is empty. Use it if another process continues the
+// range. Limit and PageItems bound it. A cursor is text without spaces, valid on any connection and after a restart, and not
+// signed.
 func (c *Client) Page(ctx context.Context, where Range, cursor string, options ...ScanOption) (Page, error) {
 	how := scanningOf(options)
 	if how.limit > 0 {
@@ -192,7 +193,7 @@ func (c *Client) page(ctx context.Context, where Range, cursor string, how scann
 	return page, err
 }
 
-// goingOn ends a line, with the cursor where there is one.
+// goingOn ends a line, with the cursor if there is one.
 func goingOn(line, cursor string) (string, error) {
 	if strings.ContainsAny(line, "\r\n") {
 		return "", wrong("what is asked for does not end a line")

@@ -21,8 +21,9 @@ import (
 	"mxkv"
 )
 
-// These tests need a server at MXKV_PORT, and one that lets in `ann` with `secret word`: at MXKV_LOGIN_PORT; by TLS at MXKV_TLS_PORT;
-// and at MXKV_MUTUAL_TLS_PORT who shows a certificate. MXKV_CERTIFICATES is a folder: ca.pem signed all, ann.pem and ann.key are hers.
+// These tests need a server at MXKV_PORT, and servers with a login of `ann` with `secret word`: at MXKV_LOGIN_PORT, with TLS at
+// MXKV_TLS_PORT, and with client certificates at MXKV_MUTUAL_TLS_PORT. MXKV_CERTIFICATES is a folder: ca.pem signed all
+// certificates, ann.pem and ann.key are ann's.
 
 func setting(t *testing.T, name string) string {
 	t.Helper()
@@ -255,7 +256,7 @@ func TestTransfersOfManyGoroutinesKeepTheirSum(t *testing.T) {
 	group.Wait()
 }
 
-// proxy stands in front of the server; `left` bytes of replies later it cuts a connection, once.
+// proxy stands in front of the server. After `left` bytes of replies it cuts a connection, once.
 type proxy struct {
 	net.Listener
 	left  atomic.Int64
@@ -419,7 +420,7 @@ func ask(t *testing.T, port, password string, config *tls.Config) error {
 	return nil
 }
 
-// trusting is of a client that trusts the server's certificate, and shows these.
+// trusting is the configuration of a client that trusts the server's certificate, and shows the given ones.
 func trusting(t *testing.T, shown ...tls.Certificate) *tls.Config {
 	t.Helper()
 	authority, err := os.ReadFile(filepath.Join(setting(t, "MXKV_CERTIFICATES"), "ca.pem"))

@@ -20,10 +20,10 @@ const (
 // reply is one line, and the value behind it if it announces one.
 type reply struct {
 	words []string
-	value []byte // not nil where the line began with VA
+	value []byte // not nil if the line began with VA
 }
 
-// flag returns what is behind the letters of a flag. Flags of two letters come before those of one.
+// flag returns the text behind the letters of a flag, of the first word that begins with them.
 func (r reply) flag(letters string) (string, bool) {
 	first := 1
 	if r.value != nil {
@@ -49,7 +49,7 @@ func (r reply) number(letters string) (int64, error) {
 	return number, nil
 }
 
-// key returns the key that a line of a range tells.
+// key returns the key in a line of a range.
 func (r reply) key() (string, error) {
 	text, found := r.flag("k")
 	if !found {
@@ -121,16 +121,16 @@ func (r replies) line() (string, error) {
 	return text, nil
 }
 
-// repeat says whether a request may be sent again if nobody knows whether it took effect.
+// repeat says whether a request may be sent again if it is unknown whether it took effect.
 type repeat int
 
 const (
 	always  repeat = iota // it changes nothing
-	ifAsked               // done twice it leaves what it leaves done once
+	ifAsked               // it is idempotent
 	never
 )
 
-// request is what to send, and how to read what comes back.
+// request is the bytes to send, and the function that reads the reply.
 type request struct {
 	data   []byte
 	read   func(replies) error
@@ -148,7 +148,7 @@ func needsBase64(key string) bool {
 
 func encode(key string) string { return base64.StdEncoding.EncodeToString([]byte(key)) }
 
-// keyWords returns the word for a key of mg, ms, md or ma, and the flag that goes with it.
+// keyWords returns the word for a key of mg, ms, md or ma, and the flag that it needs.
 func keyWords(key string) (word, flag string, err error) {
 	if len(key) == 0 || len(key) > longestKey {
 		return "", "", wrong("a key has 1 to %d bytes, not %d", longestKey, len(key))
@@ -166,7 +166,7 @@ func wrong(format string, arguments ...any) error {
 
 const longestRelative = 30 * 24 * time.Hour
 
-// exptime says a time to live as the protocol does; 0 for ever, a part of a second is a whole one.
+// exptime converts a time to live to the protocol's form; 0 is for ever, and parts of a second are rounded up.
 func exptime(ttl time.Duration) int64 {
 	seconds := int64((ttl + time.Second - 1) / time.Second)
 	if ttl > longestRelative {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// answering is a client whose server answers each request with the same bytes, in pieces of one byte if told.
+// answering is a client whose server answers each request with the same bytes, one byte at a time if asked to.
 func answering(t *testing.T, answer string, byteByByte bool) *Client {
 	t.Helper()
 	dial := func(context.Context, string, string) (net.Conn, error) {

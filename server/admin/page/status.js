@@ -1,4 +1,4 @@
-// The page of a server: asks /status.json once a second and shows it. What comes from keys is only ever set as text.
+// The page of a server: asks /status.json once a second and shows it. Text from keys is only ever set as text, never as markup.
 "use strict";
 
 const kEveryMs = 1000;
@@ -59,7 +59,7 @@ function roundAbove(value) {
   for (const step of [1, 2, 5, 10]) if (value <= step * power * 1.0001) return step * power;
   return 10 * power;
 }
-/// Runs of points; a gap where there is no value.
+/// An SVG path through the points, with a gap at each missing value.
 function path(values, x, y) {
   let text = "", pen = "M";
   values.forEach((value, i) => {
@@ -121,7 +121,7 @@ for (const box of document.querySelectorAll(".chart")) {
   box.addEventListener("pointerleave", () => { delete hovered[box.id]; draw(); });
 }
 
-// --- Tables: rows are kept, so that what is read or marked stays where it is ---
+// --- Tables: rows are reused, so that text being read or selected stays in place ---
 
 function rows(table, wanted, columns) {
   const body = byId(table).tBodies[0];
@@ -153,7 +153,7 @@ function something(table) {
   if (body.rows.length && body.rows[0].dataset.empty) body.replaceChildren();
 }
 
-// --- What is shown ---
+// --- The panels ---
 
 let status = null;
 
@@ -370,7 +370,7 @@ addEventListener("resize", () => { draw(); layMap(); });
 
 let found = null, asked = "", above = [];
 
-/// Rectangles for sizes that fall, each as square as may be.
+/// Rectangles for descending sizes, each as square as possible.
 function squarified(sizes, width, height) {
   const placed = [];
   let left = 0, top = 0, w = width, h = height, rest = sizes.reduce((a, b) => a + b, 0);
@@ -431,7 +431,7 @@ function layMap() {
   });
 }
 
-/// `prefix`: as in a URL, since keys may hold any bytes.
+/// `prefix`: encoded as in a URL, since keys may hold any bytes.
 async function ask(prefix) {
   asked = prefix;
   byId("p-up").disabled = !above.length;

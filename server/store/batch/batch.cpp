@@ -47,7 +47,7 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
       made = ItemRecord::item(decision.value);
       break;
     case Decision::what::in_place:
-      // Not before it is known that all lines can be done: a changed copy until then.
+      // The line changes a copy until all lines are known to succeed.
       made = built_ = with_expiry(worker, *old, old->expiry());
       if (made == nullptr) {
         set_lacks_memory();
@@ -77,7 +77,7 @@ bool BatchLine::failed() const noexcept {
     case point_result::no_memory:
     case point_result::too_large:
       return true;
-    case point_result::not_found:  // that nothing is there to be read or deleted is no failure
+    case point_result::not_found:  // a read or a delete of a missing key has not failed
       return request_.terms.action != point_action::read &&
              (request_.terms.action != point_action::remove || request_.terms.compares);
     default:
@@ -87,7 +87,7 @@ bool BatchLine::failed() const noexcept {
 
 std::size_t BatchLine::reply_bytes() const noexcept {
   constexpr std::size_t kCode = 16;
-  constexpr std::size_t kFlag = 24;  // what the longest but the key takes
+  constexpr std::size_t kFlag = 24;  // the longest flag other than the key
   constexpr std::size_t kKey = 4 * (protocol::kMaxKeyBytes + 2) / 3 + 4;
   const std::size_t line = kCode + kFlag * meta_->flags.wants().size() +
                            (meta_->flags.wants().find('k') == std::string_view::npos ? 0 : kKey) +
@@ -207,7 +207,8 @@ bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
 
 namespace {
 
-/// What becomes of a key. Lines have shown uniques up to key.cas, also of items that later lines removed.
+/// The change of a key for the commit point. Its order is above key.cas: lines have shown uniques up to that,
+/// also for items that later lines removed.
 index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Worker& worker) noexcept {
   using index::Change;
   if (key.maker == nullptr) {
@@ -222,13 +223,13 @@ index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Work
     return Change::put(put.cas());
   }
   return put.expiry() == key.found->expiry()
-             ? Change::unseen()  // that a client has won it
+             ? Change::unseen()  // only the mark of the client that won it
              : Change::touched(next_order(key.cas, worker), put.expiry(), put.marks());
 }
 
 }  // namespace
 
-// The keys are held: nothing else changes them before their own commits do.
+// The batch holds its keys, so nothing else changes them before their BatchKeyTasks commit.
 void Batch::pass(const Liveness& live, index::CommitPoint<std::string_view>& commits,
                  runtime::Worker& worker) {
   bool begun = false;

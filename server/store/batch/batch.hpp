@@ -1,8 +1,8 @@
-// mb: a batch of commands on any keys, all of which take effect at once, or none does.
+// mb: a batch of commands on any keys. Either all of them take effect at once, or none does.
 //
-// A session collects the lines; then the store runs them (batch_task.hpp). A line is a WriteOperation that
-// finds what the lines before it left. Lines of one key share a BatchKey, which follows the key's item
-// through them; only where it ends up reaches the tree.
+// A session collects the lines, then the store runs them (batch_task.hpp). A line is a WriteOperation that
+// sees the results of the lines before it. Lines of one key share a BatchKey, which follows the key's item
+// from line to line. Only the item after the last line reaches the tree.
 #pragma once
 
 #include <algorithm>
@@ -21,44 +21,44 @@ namespace mxkv::server {
 
 class BatchLine;
 
-/// A key of a batch. Plain; see batch_task.hpp for who writes it when.
+/// A key of a batch. Plain: batch_task.hpp says which task writes it when.
 struct BatchKey {
-  std::string_view name;       ///< in its first line
-  Item* found = nullptr;       ///< what the tree has; null: nothing that counts
-  Item* current = nullptr;     ///< after the lines so far; null: nothing
-  BatchLine* maker = nullptr;  ///< the line that owns `current`; null: it is what the tree has
-  std::uint64_t cas = 0;       ///< the next one's is greater
-  bool may_be_made = false;    ///< some line makes an item where there is none
-  bool placed = false;         ///< the tree got an entry for it, with an item that nobody counts as there
-  bool removed = false;        ///< by the lines so far; what the tree has goes
-  index::Change part;          ///< what its own commit says, once the whole has passed
+  std::string_view name;       ///< as its first line has it
+  Item* found = nullptr;       ///< the tree's item; null: none, or one that does not count
+  Item* current = nullptr;     ///< the item after the lines so far; null: none
+  BatchLine* maker = nullptr;  ///< the line that owns `current`; null: the tree does
+  std::uint64_t cas = 0;       ///< greatest unique so far; the next is greater
+  bool may_be_made = false;    ///< a line makes an item if there is none
+  bool placed = false;         ///< the batch put a placeholder for it, which counts as absent
+  bool removed = false;        ///< by the lines so far: the tree's item goes
+  index::Change part;          ///< the change that its own commit reports, after the batch's
   [[nodiscard]] bool changed() const noexcept { return maker != nullptr || removed || placed; }
 };
 
 /// One command. Lives in a task block of its own.
 class BatchLine final : public WriteOperation {
  public:
-  /// `sent`: of ms; the line's.
+  /// `sent`: the value of an ms. The line owns it.
   [[nodiscard]] static BatchLine* create(runtime::Worker& worker, const protocol::PointRequest& request,
                                          Item* sent);
   static void destroy(runtime::Worker& worker, BatchLine* line) noexcept;
 
-  /// What is to become of the key. False: it cannot be, and the batch fails.
+  /// Decides the key's next item. False: that is impossible, and the batch fails.
   [[nodiscard]] bool decide(BatchKey& key, const Liveness& live, runtime::Worker& worker);
   [[nodiscard]] bool lacked_memory() const noexcept { return lacks_memory(); }
   [[nodiscard]] bool only_reads() const noexcept { return request_.only_reads(); }
-  /// What is said of a line that failed; with or without an end of line.
+  /// The error text of a line that failed, with or without an end of line.
   [[nodiscard]] std::string_view failure() const noexcept;
   [[nodiscard]] bool may_make_item() const noexcept;
-  /// Memory of its reply, once it is decided: about, and not less.
+  /// About the bytes of its reply, never too few. Once it is decided.
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
   [[nodiscard]] const protocol::PointRequest& request() const noexcept { return request_; }
-  /// The item of what it brings, from now on the caller's; null: it brings nothing. Not of one that was decided.
+  /// Hands over the item of the line's value; null: it has none. Not after decide().
   [[nodiscard]] Item* take_sent() noexcept { return std::exchange(item_, nullptr); }
-  /// The item that it has made current.
+  /// Hands over the item that the line made current.
   [[nodiscard]] Item* take() noexcept { return take_put(); }
   void forget(runtime::Worker& worker) noexcept { drop_built(worker); }
-  /// After all is done. On the home worker.
+  /// Writes the reply, after the batch was applied or undone. On the home worker.
   void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
 
  private:
@@ -68,7 +68,7 @@ class BatchLine final : public WriteOperation {
   }
   [[nodiscard]] bool failed() const noexcept;
 
-  const Item* met_ = nullptr;  ///< the current one before it, if it changed nothing
+  const Item* met_ = nullptr;  ///< the item before this line, if the line changed nothing
   runtime::task_block block_;
 };
 
@@ -82,11 +82,11 @@ class Batch final : public ReceivedBatch {
   void add(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value) override;
   void fail(runtime::Worker& worker, std::string_view text) override;
   void abandon(runtime::Worker& worker) noexcept override;
-  /// Counts, tells those who watch, and writes the replies if there is a queue.
+  /// Counts the lines, tells watchers, and writes the replies if there is a queue.
   void answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) override;
 
-  /// Of one that the store has not taken, and that has not failed: each line goes to `take(request, item)`, as it came;
-  /// the item is what it brings, or null, and the taker's. None is left.
+  /// Calls `take(request, item)` for each line in order, and leaves none. `item` is the line's value, or
+  /// null, and `take` owns it. Only while the store has not taken the batch, and the batch has not failed.
   template <class Take>
   void give_lines(runtime::Worker& worker, const Take& take) {
     for (BatchLine* const line : std::exchange(lines_, {})) {
@@ -97,27 +97,28 @@ class Batch final : public ReceivedBatch {
 
   // --- For BatchTask ---
 
-  /// All lines are there: groups them by key.
+  /// Groups the lines by key. All lines must have come.
   void group_by_key();
   [[nodiscard]] std::vector<BatchKey>& keys() noexcept { return keys_; }
-  /// The lines find what they are to change, and make of it what is to be, one after the other. False: one
+  /// Decides the lines in order: each looks at its key's current item and makes the next one. False: a line
   /// failed.
   [[nodiscard]] bool decide(const Liveness& live, runtime::Worker& worker);
-  /// All lines were decided, and none failed: what they make of the keys passes the commit point as one.
+  /// Passes the changes of all keys through the commit point as one group. All lines were decided, and none
+  /// failed.
   void pass(const Liveness& live, index::CommitPoint<std::string_view>& commits, runtime::Worker& worker);
-  /// As if the keys had not been looked for.
+  /// Forgets everything that look-ups and decisions found.
   void forget(runtime::Worker& worker) noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept { return lacked_memory_; }
   void set_lacked_memory() noexcept;
-  /// Memory of the reply, once it is decided.
+  /// Bytes of the reply. Once all lines are decided.
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
-  /// Nothing may be changed now: it fails if a line may do so.
+  /// Fails the batch with `text` if any line may change an item.
   void refuse_changes(std::string_view text);
-  /// There is none for that.
+  /// Fails the batch because there is no memory for its reply.
   void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }
-  /// The slots of its keys, by the map of now.
+  /// The slots of its keys, by the current map.
   [[nodiscard]] runtime::SlotSet place(const KeyPartition& slots);
-  /// Whether it has a key there, by the map of place().
+  /// Whether one of its keys is in `slot`, by the map that place() used.
   [[nodiscard]] bool touches(std::uint32_t slot) const noexcept {
     return std::binary_search(slots_.begin(), slots_.end(), slot);
   }

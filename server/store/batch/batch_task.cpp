@@ -14,9 +14,9 @@ using runtime::step;
 
 namespace {
 
-/// Expired since 1970.
+/// An expiry that has passed on any server (steady seconds).
 constexpr std::uint32_t kLongAgo = 1;
-/// Bytes of replies that are not asked room for.
+/// Replies up to so many bytes do not ask for room.
 constexpr std::size_t kAlwaysRoom = std::size_t{16} << 10U;
 
 }  // namespace
@@ -55,7 +55,7 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
 // Under the leaf's latch.
 index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t /*old*/, std::uint64_t value,
                                    runtime::Worker& worker) noexcept {
-  if (phase_ == batch_phase::look_up) {  // an entry without effect
+  if (phase_ == batch_phase::look_up) {  // the placeholder
     key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.cas_floor(), worker);
     return index::Change::unseen();
   }
@@ -126,7 +126,7 @@ void BatchTask::begin(RangeLock& lock, runtime::Worker& worker) {
   static_cast<void>(start(batch_phase::look_up, worker));
 }
 
-// The task is parked from the first spawn on: the last key's end may be on another worker, at any time.
+// Counts as parked from the first spawn on: the last key's task may end on another worker at any time.
 step BatchTask::start(batch_phase phase, runtime::Worker& worker) {
   MXKV_DCHECK(phase_ == batch_phase::look_up, "what is applied or undone is so once");
   phase_ = phase;
@@ -199,7 +199,7 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
   return start(batch_phase::undo, worker);
 }
 
-// Nothing has been done yet, so that a batch whose replies would not fit can still be refused.
+// Asked before anything is changed, so that a batch whose replies do not fit can still be refused.
 bool BatchTask::has_room(std::size_t reply_bytes, runtime::Worker& worker) {
   return reply_bytes <= kAlwaysRoom || reply_bytes <= worker.local<WorkerContext>().replies->share().free();
 }
@@ -219,7 +219,7 @@ step BatchTask::answer(runtime::Worker& worker) {
   worker.unpin(*this);
   replies.finished(address_);
   lock_->release(worker);
-  return step::parked;  // until it is released
+  return step::parked;  // until the lock calls released()
 }
 
 void BatchTask::released(runtime::Worker& worker) {

@@ -1,18 +1,17 @@
 // Runs a batch that has been received whole, as the holder of a RangeLock on the slots of its keys.
 //
-//   look up   one BatchKeyTask a key, all at once, finds the key's item. Where there is none and some line
-//   may
-//             make one, it makes the entry, with an item that has long expired: so that nothing that follows
-//             needs memory in the tree.
-//   decide    the lines, one after the other, where the lock began it, make all items that are to be. Expiry is
-//             judged by one moment. Whether there is room for long replies is seen at home.
-//   pass      all changes pass the commit point, as a group.
-//   apply     one BatchKeyTask a key puts, or removes; nothing there can fail. Or, where a line failed, undo:
-//             the entries that were made go, and nothing has changed.
-//   answer    replies, at home, then the keys are let go: items that are shown may be changed in place.
+//   look up   One BatchKeyTask a key, all at once, finds the key's item. If there is none, and a line may make
+//             one, the task puts a placeholder: an item that expired long ago. So later phases need no memory
+//             in the tree.
+//   decide    The lines, in order, make all new items, on the worker where the lock began the batch. Expiry is
+//             judged at one moment for all. Long replies ask for room at home.
+//   pass      All changes pass the commit point as one group.
+//   apply     One BatchKeyTask a key puts or removes its item. Nothing here can fail.
+//   undo      Instead of pass and apply, if a line failed: removes the placeholders. Nothing has changed then.
+//   answer    Writes the replies at home, then releases the keys. Not earlier: items that the replies show may
+//             be changed in place once their keys are free.
 //
-// Where there is no memory, and some is being made, it looks up again in the next round: the pin goes
-// meanwhile.
+// If memory is short, but some is being freed, the batch drops its pin and looks up again in the next round.
 #pragma once
 
 #include <atomic>
@@ -54,7 +53,7 @@ class BatchKeyTask final : public index::UpdateTask<BatchKeyTask, ItemTraits> {
 
   BatchTask* batch_;
   BatchKey* key_;
-  Item* made_ = nullptr;  ///< for the entry; the tree's when it was put
+  Item* made_ = nullptr;  ///< for the placeholder; the tree's once it was put
   batch_phase phase_;
 };
 
@@ -62,7 +61,7 @@ class BatchTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "batch";
 
-  /// Owns `batch`, which is settled and has keys.
+  /// Owns `batch`, which has received all lines and has keys.
   BatchTask(const runtime::TaskClass* task_class, ItemTree& tree, Batch& batch,
             const ReplyAddress& address) noexcept
       : MxTask(task_class), tree_(&tree), batch_(&batch), address_(address) {}
@@ -96,11 +95,11 @@ class BatchTask final : public runtime::MxTask {
   ReplyAddress address_;
   runtime::WorkerId at_{0};  ///< where it looks up and decides; it answers at home
   std::uint64_t moment_us_ = 0;
-  std::atomic<std::uint32_t> left_{0};  ///< keys; the last one's end publishes what all of them did
+  std::atomic<std::uint32_t> left_{0};  ///< keys under way; the last to end publishes what all of them did
   std::atomic<bool> lacks_memory_{false};
   batch_phase phase_ = batch_phase::look_up;
   bool waits_ = false;    ///< for memory, before it looks up again
-  bool decided_ = false;  ///< and went home with what came of it
+  bool decided_ = false;  ///< and went home to ask for room
 };
 
 }  // namespace mxkv::server

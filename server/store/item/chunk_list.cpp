@@ -88,7 +88,7 @@ bool ChunkList::append(runtime::Worker& worker, ChunkList*& list, std::string_vi
 
 void ChunkList::drop(runtime::Worker& worker, ChunkList* list, std::uint64_t whose) noexcept {
   using runtime::memory_category;
-  const std::size_t bytes = list->memory_bytes();  // while it is there for certain
+  const std::size_t bytes = list->memory_bytes();  // while the list surely exists
   // acq_rel: the last dropper frees what others have finished reading.
   const std::uint64_t held = list->references_.fetch_sub(whose, std::memory_order_acq_rel);
   MXKV_ASSERT((whose == kItem ? held % kReply : held / kReply) > 0, "what is dropped was taken");

@@ -1,12 +1,12 @@
 // Large values: a reference-counted list of reference-counted chunks.
 //
-// A value above kInlineValueBytes does not sit in its item but in chunks of up to 16 KiB, which are taken as
+// A value above kInlineValueBytes is not in its item but in chunks of up to 16 KiB, which are allocated as
 // the data arrives. An append makes a new list that shares the old chunks. A reply that is being sent holds a
-// reference on the list, so the value may leave the tree meanwhile; then it counts as referenced, no longer
-// as an item's. A list is complete, and constant, before anyone but its builder sees it.
+// reference on the list, so the value may leave the tree meanwhile; its memory then counts as referenced, no
+// longer as an item's. A list is complete and constant before any task but its builder sees it.
 //
-// Thread-safety: the builder is its worker's alone; references may be taken while pinned and dropped on any
-// worker; whoever drops the last one frees.
+// Thread-safety: only the builder's worker uses a list under construction. Later any worker takes references,
+// while pinned, and drops them; the last drop frees the list.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,8 @@ class ChunkList {
   /// An empty list with room for some chunks; null: out of memory.
   [[nodiscard]] static ChunkList* create(runtime::Worker& worker, std::uint32_t capacity) noexcept;
 
-  // Each of these may move the list and changes `list` then. False: out of memory; what was added stays.
+  // Each of these may move the list, and changes `list` then. False: out of memory; the bytes added so far
+  // stay.
 
   /// Adds a chunk with room for `wanted` bytes, at most Chunk::kMaxBytes. Builder only.
   [[nodiscard]] static bool grow(runtime::Worker& worker, ChunkList*& list, std::size_t wanted) noexcept;
@@ -72,7 +73,7 @@ class ChunkList {
     return bytes_ + std::size_t{count_} * (sizeof(Chunk*) + Chunk::kHeaderBytes) + sizeof(ChunkList);
   }
 
-  /// Takes an item's reference. Only while pinned, or by who holds one.
+  /// Takes an item's reference. The caller is pinned, or holds a reference.
   void reference() noexcept {
     [[maybe_unused]] const std::uint64_t before = references_.fetch_add(kItem, std::memory_order_relaxed);
     MXKV_DCHECK(before > 0, "a list that an item takes is held already");
@@ -92,7 +93,7 @@ class ChunkList {
   [[nodiscard]] Chunk* const* chunks() const noexcept { return reinterpret_cast<Chunk* const*>(this + 1); }
   [[nodiscard]] static bool reserve(runtime::Worker& worker, ChunkList*& list, std::uint32_t more) noexcept;
 
-  // Of items in the lower half, of replies in the upper one.
+  // The lower half counts references of items, the upper half references of replies.
   static constexpr std::uint64_t kItem = 1;
   static constexpr std::uint64_t kReply = std::uint64_t{1} << 32U;
   static void drop(runtime::Worker& worker, ChunkList* list, std::uint64_t whose) noexcept;

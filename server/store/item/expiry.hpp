@@ -1,8 +1,9 @@
-// Times to live: what a client sends as exptime, and whether an item is past it.
+// Times to live: converts the exptime of a client, and decides whether an item has expired.
 //
-// Items live by the steady time, which nobody sets (runtime/base/clock.hpp). A relative exptime counts from
-// there. An absolute one is the wall clock's: when it is received it is moved to the steady time, by as much
-// as the two differ then. So what is stored keeps its time to live whatever becomes of the wall clock later.
+// Items expire by the steady time, which no operator can set (runtime/base/clock.hpp). A relative exptime
+// counts from the steady time of now. An absolute one is a time of the wall clock: on arrival it is moved to
+// the steady time by the current difference of the two. So a stored item keeps its time to live, whatever
+// happens to the wall clock later.
 #pragma once
 
 #include <algorithm>
@@ -18,21 +19,21 @@ inline constexpr std::uint64_t kUsPerSecond = 1'000'000;
 /// Relative times end here; larger numbers are absolute unix seconds (protocol rule 13).
 inline constexpr std::int64_t kRelativeSecondsAtMost = std::int64_t{60} * 60 * 24 * 30;
 
-/// Some clients, libmemcached's among them, send a negative time as 32 bits without a sign. The last 30 days
-/// that those can hold, in the year 2106, are taken as that.
+/// Some clients, libmemcached's among them, send a negative time as 32 bits without a sign. So the last 30
+/// days that 32 bits can hold, in the year 2106, count as negative.
 inline constexpr std::int64_t kNegativeIn32Bits = 0x1'0000'0000 - kRelativeSecondsAtMost;
 
-/// What an exptime is reckoned from.
+/// The moment that an exptime counts from.
 struct Moment {
   Moment(std::uint64_t steady_us, const runtime::Clock& at) noexcept : now_us(steady_us), clock(at) {}
   explicit Moment(runtime::Worker& worker) noexcept : Moment(worker.now_us(), worker.runtime().clock()) {}
 
   std::uint64_t now_us;         ///< steady
-  const runtime::Clock& clock;  ///< knows the wall's, which only absolute times ask for
+  const runtime::Clock& clock;  ///< its wall time is read only for absolute times
 };
 
-/// Seconds of the steady time at which an item expires, 0 for never. Past times give 1: long ago. Far ones
-/// are cut to the last second that 32 bits hold (the year 2106).
+/// The steady second at which an item expires, 0 for never. Past times give 1: long ago. Far times are cut to
+/// the last second that 32 bits hold (the year 2106).
 [[nodiscard]] inline std::uint32_t expiry_from(std::int64_t exptime, const Moment& moment) noexcept {
   if (exptime == 0) {
     return 0;
@@ -49,7 +50,8 @@ struct Moment {
   return at <= now ? 1 : static_cast<std::uint32_t>(std::min(at, kLast));
 }
 
-/// When a flush_all with this delay takes effect, by the steady time; 0: at once. A time that is past is no delay.
+/// The steady time at which a flush_all with this delay takes effect; 0: at once. A time in the past is no
+/// delay.
 [[nodiscard]] inline std::uint64_t flush_time_us(std::int64_t delay, const Moment& moment) noexcept {
   const std::uint64_t at_us = std::uint64_t{expiry_from(delay, moment)} * kUsPerSecond;
   return at_us > moment.now_us ? at_us : 0;

@@ -1,4 +1,4 @@
-// An item: key, value and what memcached keeps with them, in one block of the item heap.
+// An item: key, value and the fields that memcached keeps with them, in one block of the item heap.
 //
 //   0             8                               12        16         20         28
 //   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
@@ -6,10 +6,10 @@
 //   | u11, u53    | key u8, value u14, state u10  | u32     | atomic   | u64      |     | to ChunkList |
 //   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
 //
-// Flags, expiry and a unique that the client chose are there only if the state says so: most items have none.
-// The pointer is 8-byte aligned. Key, value and cas never change once the item is in the tree: an update
-// swaps the leaf's pointer. The expiry may be changed under the leaf's latch (touch), and so may the mark
-// that says that a client won the item; readers note their access.
+// Flags, expiry and a unique chosen by the client exist only if the state says so: most items have none. The
+// pointer is 8-byte aligned. Key, value and cas never change once the item is in the tree: an update swaps
+// the leaf's pointer. Under the leaf's latch a touch may change the expiry, and a write may set the mark that
+// a client won the item. Readers note their access at any time.
 #pragma once
 
 #include <atomic>
@@ -31,22 +31,22 @@ inline constexpr std::size_t kMostMiddling = 512;
 
 class Item {
  public:
-  static constexpr std::size_t kMostBeforeKey = 20;  ///< but for a unique of a client's
+  static constexpr std::size_t kMostBeforeKey = 20;  ///< without a unique chosen by a client
 
-  /// What meta commands keep with an item.
+  /// Marks that meta commands keep with an item.
   static constexpr std::uint32_t kAllMarks = 7;
   enum mark : std::uint32_t {
     kStale = 1,   ///< X: invalidated, waiting for a new value
-    kWon = 2,     ///< Z: a client was told that the new value is its to make
+    kWon = 2,     ///< Z: a client won the right to make the new value
     kBinary = 4,  ///< the key was sent in base64
   };
 
-  /// What an item to be made looks like.
+  /// The shape of an item to be made.
   struct Shape {
     std::string_view key;
     std::uint64_t value_bytes = 0;
     std::uint32_t flags = 0;
-    std::uint32_t expiry = 0;   ///< unix seconds; 0: never
+    std::uint32_t expiry = 0;   ///< steady seconds; 0: never
     bool expiry_field = false;  ///< make room for an expiry even if it is 0
     std::uint32_t marks = 0;
     bool unique_field = false;  ///< the client chooses the unique
@@ -54,9 +54,10 @@ class Item {
     [[nodiscard]] bool large() const noexcept { return value_bytes > kInlineValueBytes; }
   };
 
-  /// Makes an item whose value is still to be filled in; null: out of memory. A large one has no list yet.
+  /// Makes an item without its value, which the caller fills in; null: out of memory. A large one has no list
+  /// yet.
   [[nodiscard]] static Item* create(runtime::Worker& worker, const Shape& shape) noexcept;
-  /// The same of key and value alone, which is inline, with the value; null: out of memory.
+  /// Makes an item of a key and an inline value alone; null: out of memory.
   [[nodiscard]] static Item* create_whole(runtime::Worker& worker, std::string_view key,
                                           std::string_view value) noexcept;
   /// Frees an item that is in no tree, with its reference on a large value. Any worker.
@@ -73,19 +74,19 @@ class Item {
     high_.store((high_.load(std::memory_order_relaxed) & ~kHighCas) | static_cast<std::uint32_t>(cas >> 32U),
                 std::memory_order_relaxed);
   }
-  /// The version, and when it was read last, of another item of the same value. Before this one is in the
+  /// Takes the version and the last access of `other`, which has the same value. Before this item is in the
   /// tree.
   void take_version(const Item& other) noexcept {
     low_cas_ = other.low_cas_;
     high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  /// Counts as read if another item does, then as if just now. Before this one is in the tree.
+  /// If `other` was ever read, this item counts as read just now. Before this item is in the tree.
   void take_access(const Item& other) noexcept {
     const std::uint32_t stamp = other.accessed() ? 1U : 0U;
     high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | stamp << kAccessShift,
                 std::memory_order_relaxed);
   }
-  /// What clients compare: the cas, unless one chose another number.
+  /// The number that clients compare: the cas, unless a client chose another.
   [[nodiscard]] std::uint64_t unique() const noexcept {
     if (!has_unique_field()) [[likely]] {
       return cas();
@@ -96,7 +97,7 @@ class Item {
   }
   [[nodiscard]] bool has_unique_field() const noexcept { return has(word(), kHasUnique); }
 
-  /// A client read the item. Any reader, at any time; stores only if it tells anything new.
+  /// Notes that a client read the item. Any reader, at any time; stores only if the stamp changes.
   void note_access(std::uint64_t now_us) noexcept {
     note_access(now_us, high_.load(std::memory_order_relaxed), cas());
   }
@@ -104,35 +105,36 @@ class Item {
   [[nodiscard]] bool accessed() const noexcept {
     return high_.load(std::memory_order_relaxed) >> kAccessShift != 0;
   }
-  /// When it was read last, or made (unix microseconds), to 1 % of its age then; ages end at 48 days.
+  /// When it was read last, or else made (steady microseconds). Accurate to 1 % of the item's age then; ages
+  /// end at 48 days.
   [[nodiscard]] std::uint64_t last_access_us() const noexcept {
     return last_access_us_of(cas(), access_code());
   }
-  /// How old the item was when it was read last, in 11 bits. 0: nobody has read it.
+  /// The item's age when it was read last, in 11 bits. 0: no client has read it.
   [[nodiscard]] std::uint16_t access_code() const noexcept {
     return static_cast<std::uint16_t>(high_.load(std::memory_order_relaxed) >> kAccessShift);
   }
-  /// As it was kept. Before the item is in the tree.
+  /// Sets the code of a stored item. Before the item is in the tree.
   void set_access_code(std::uint16_t code) noexcept {
     MXKV_DCHECK(code >> (32 - kAccessShift) == 0, "the code of an access has 11 bits");
     high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | std::uint32_t{code} << kAccessShift,
                 std::memory_order_relaxed);
   }
-  /// Of an item with this cas and code.
+  /// The last access of an item with this cas and code.
   [[nodiscard]] static std::uint64_t last_access_us_of(std::uint64_t cas, std::uint16_t code) noexcept {
     return cas + age_us_of(code);
   }
 
   [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
   [[nodiscard]] bool marked(mark which) const noexcept { return (marks() & which) != 0; }
-  /// It is stale, or a client has won it: mg tells more than it was asked for.
+  /// It is stale, or a client has won it: the reply of mg then has more flags than the client asked for.
   [[nodiscard]] bool to_be_renewed() const noexcept { return has(word(), kToBeRenewed); }
   /// Under the leaf's latch, or before the item is in the tree.
   void set_mark(mark which) noexcept {
     word_.store(word() | Word{which} << kMarkShift, std::memory_order_relaxed);
   }
 
-  /// Lengths and state loaded once, for who asks for several parts. Refers to the item.
+  /// Reads the item's lengths and state once, for callers that need several parts. Refers to the item.
   class View {
    public:
     explicit View(const Item& item) noexcept : item_(&item), word_(item.word()) {}
@@ -144,8 +146,8 @@ class Item {
     [[nodiscard]] std::uint32_t flags() const noexcept {
       return has(word_, kHasFlags) ? item_->load32(kOptionalOffset) : 0;
     }
-    /// Unix seconds; 0: never. A touch may change it at any time; what it did before is seen then, its leaf's
-    /// floor above all. Pairs with store_expiry().
+    /// Steady seconds; 0: never. A touch may change it at any time. The acquire then also shows all stores
+    /// before the touch's store_expiry(), above all the floor of the leaf.
     [[nodiscard]] std::uint32_t expiry() const noexcept {
       return has(word_, kHasExpiry) ? item_->expiry_word(word_).load(std::memory_order_acquire) : 0;
     }
@@ -163,7 +165,7 @@ class Item {
     [[nodiscard]] std::size_t key_length() const noexcept { return key_bytes(word_); }
     /// Of the value of an item that is not large.
     [[nodiscard]] std::size_t inline_length() const noexcept { return inline_bytes(word_); }
-    /// Nothing but a key and, directly behind it, a value: neither field, nor a list.
+    /// It has nothing but a key and, directly behind it, a value: no field, no list.
     [[nodiscard]] bool plain() const noexcept {
       return !has(word_, kHasFlags | kHasExpiry | kLarge | kHasUnique);
     }
@@ -175,7 +177,7 @@ class Item {
     const Item* item_;
     std::uint32_t word_;
   };
-  /// The same of an item that is plain(): nothing has to be looked for. Its version is loaded once, too.
+  /// The same for an item that is plain(), without looking for fields. Loads the version once, too.
   class PlainView {
    public:
     explicit PlainView(Item& item) noexcept
@@ -238,11 +240,11 @@ class Item {
     }
     return value_offset(word) + (has(word, kLarge) ? sizeof(ChunkList*) : inline_bytes(word));
   }
-  /// The same of a plain one.
+  /// The same, for a plain item.
   [[nodiscard]] std::size_t plain_bytes() const noexcept {
     return kOptionalOffset + key_bytes(word()) + inline_bytes(word());
   }
-  /// Bytes of memory that go when the item goes.
+  /// Bytes of memory that are freed with the item.
   [[nodiscard]] std::size_t memory_bytes() const noexcept {
     if (View{*this}.plain()) [[likely]] {
       return plain_bytes();
@@ -251,7 +253,7 @@ class Item {
   }
 
  private:
-  /// Of an item with optional parts, or a large one.
+  /// For an item with optional parts, or a large one.
   [[nodiscard]] std::size_t rarer_memory_bytes() const noexcept;
 
   /// Lengths and state, as loaded.
@@ -279,7 +281,7 @@ class Item {
   [[nodiscard]] static std::size_t inline_bytes(Word word) noexcept {
     return (word >> kValueShift) & ((1U << (kStateShift - kValueShift)) - 1);
   }
-  // A field's bit, moved to where it counts the field's bytes.
+  // Moves a field's bit to the place where it counts the field's bytes.
   [[nodiscard]] static std::size_t expiry_offset(Word word) noexcept {
     return kOptionalOffset + ((word >> (kStateShift - 2)) & 4U);
   }
@@ -350,10 +352,10 @@ static_assert(sizeof(Item) == 12);
   return made;
 }
 
-/// What the index knows of items: a leaf's value word is the item's address, with the number of cache lines
-/// that a reader will touch in the upper 16 bits.
+/// How the index sees items: a leaf's value word is the item's address, with the number of cache lines that a
+/// reader will touch in the upper 16 bits.
 struct ItemRecord {
-  /// Lines beyond this are left to the hardware's own prefetching.
+  /// The hardware prefetches lines beyond this.
   static constexpr std::uint64_t kMaxLines = 16;
 
   [[nodiscard]] static std::uint64_t word(const Item* item) noexcept {
@@ -378,7 +380,7 @@ struct ItemRecord {
   [[nodiscard]] static unsigned lines(std::uint64_t word) noexcept {
     return static_cast<unsigned>(word >> 48U);
   }
-  /// As lines(), of the part up to the end of a key of this length.
+  /// As lines(), but only up to the end of a key of this length.
   [[nodiscard]] static unsigned key_lines(std::uint64_t word, std::size_t key_bytes) noexcept {
     const std::uint64_t end = word % runtime::kCacheLineBytes + Item::kMostBeforeKey + key_bytes;
     return static_cast<unsigned>((end + runtime::kCacheLineBytes - 1) / runtime::kCacheLineBytes);

@@ -8,7 +8,8 @@ namespace mxkv::server {
 
 namespace {
 
-/// What ms, or the binary protocol, says beyond the classic commands. A value that is appended makes an item only with N.
+/// The shape that an ms, or the binary protocol, adds to that of classic commands. An append makes an item
+/// only with N.
 void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const Moment& moment) noexcept {
   if (flags.mode == 'A' || flags.mode == 'P') {
     shape.expiry = expiry_from(flags.vivify_exptime, moment);
@@ -102,8 +103,8 @@ std::span<char> ItemBuilder::space(runtime::Worker& worker) {
   return room.first(static_cast<std::size_t>(std::min<std::uint64_t>(missing(), room.size())));
 }
 
-// In full memory the blocks of other large values are what becomes free: the end of a value takes a whole one
-// of them rather than wait for a block of its own size.
+// When memory is full, only blocks of other large values become free. So the end of a value takes a whole
+// block rather than wait for one of its own size.
 bool ItemBuilder::grow(runtime::Worker& worker) {
   ChunkList* list = item_->list();
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(missing(), Chunk::kMaxBytes));

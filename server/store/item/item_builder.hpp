@@ -1,8 +1,8 @@
 // A value being received: from the parsed command line to an item that a write task can put into the tree.
 //
-// Small values take their item at once. Large ones take chunks as the data arrives, never from the length
-// that a client announced. When memory runs out the caller waits for some, or abandons the builder, swallows
-// the rest of the data and reports it.
+// Small values get their item at once. Large ones get chunks as the data arrives: memory never depends on the
+// length that a client announced. When memory runs out, the caller waits until some is free; or it abandons
+// the builder, discards the rest of the data and reports the error.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class ItemBuilder {
  public:
   /// Starts from a parsed storage command.
   ItemBuilder(runtime::Worker& worker, const protocol::Request& request);
-  /// The same of a value that came with its command: nothing is missing then.
+  /// For a value that came with its command: nothing is missing then.
   ItemBuilder(runtime::Worker& worker, const protocol::Request& request, std::string_view value);
   ItemBuilder() noexcept = default;
   ItemBuilder(ItemBuilder&& other) noexcept { *this = std::move(other); }
@@ -48,26 +48,26 @@ class ItemBuilder {
   ItemBuilder& operator=(const ItemBuilder&) = delete;
   ~ItemBuilder() { MXKV_DCHECK(item_ == nullptr, "a builder is stored or abandoned"); }
 
-  /// Adds value bytes, at most missing(); returns how many. Fewer: out of memory; more may be added when
-  /// there is some again. Not after failed().
+  /// Adds value bytes, at most missing(). Returns how many; fewer means out of memory, and the caller may add
+  /// the rest when there is memory again. Not after failed().
   [[nodiscard, gnu::always_inline]] std::size_t append(runtime::Worker& worker, const char* data,
                                                        std::size_t bytes) {
     MXKV_DCHECK(item_ != nullptr && bytes <= missing(), "no more comes than was announced");
     if (item_->large()) [[unlikely]] {
       return append_to_list(worker, data, bytes);
     }
-    std::copy_n(data, bytes, item_->value_begin() + filled_);  // of no bytes at nullptr, too
+    std::copy_n(data, bytes, item_->value_begin() + filled_);  // `bytes` may be 0 with a null `data`
     filled_ += bytes;
     return bytes;
   }
-  /// Where the next bytes of a large value may be received to; empty: out of memory. Then advance().
+  /// Where to receive the next bytes of a large value; empty: out of memory. Call advance() afterwards.
   [[nodiscard]] std::span<char> space(runtime::Worker& worker);
   void advance(std::size_t bytes) noexcept;
 
   [[nodiscard]] bool failed() const noexcept { return item_ == nullptr; }
   /// Value bytes that have not come yet.
   [[nodiscard]] std::uint64_t missing() const noexcept { return value_bytes_ - filled_; }
-  /// What is to become of the value. Refers to this and its item; not after failed().
+  /// The request that stores the value. Refers to this and its item; not after failed().
   [[nodiscard]] const protocol::PointRequest& request() const noexcept {
     MXKV_DCHECK(item_ != nullptr, "what failed asks for nothing");
     return request_;
@@ -90,7 +90,8 @@ class ItemBuilder {
   std::uint64_t filled_ = 0;
   std::uint64_t value_bytes_ = 0;
   protocol::PointRequest request_;
-  std::optional<protocol::MetaFlags> meta_;  ///< of ms, or by the binary protocol; the request's flags
+  std::optional<protocol::MetaFlags> meta_;  ///< the request's flags, if it came as ms or by the binary
+                                             ///< protocol
 };
 
 }  // namespace mxkv::server

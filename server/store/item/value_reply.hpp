@@ -1,4 +1,4 @@
-// How an item goes to a client: small values are copied into the reply, large ones sent from their chunks.
+// Writes items into replies: small values are copied, large ones are sent from their chunks.
 #pragma once
 
 #include "protocol/reply.hpp"
@@ -7,21 +7,21 @@
 
 namespace mxkv::server {
 
-/// What a retrieval prints.
+/// The parts of a reply around a value.
 struct ReplyForm {
   bool with_cas = false;
-  bool end_line = false;  ///< END follows: a retrieval of one key is one reply
-  bool meta = false;      ///< mg with v alone: neither key nor flags, nor END
+  bool end_line = false;  ///< END follows, as the retrieval has one key
+  bool meta = false;      ///< for mg with v alone: no key, flags or END
 };
 
-/// Most bytes of a reply around an inline value, or around a large one.
+/// Most bytes of a reply beside its inline or large value.
 inline constexpr std::size_t kAroundValue =
     protocol::kMaxHeaderBytes + protocol::kCrLf.size() + protocol::kEnd.size();
 
 inline constexpr std::string_view kMetaValue = "VA ";
 
-/// VALUE line, data and, if asked for, END of an item that is not large. Needs kAroundValue more than the
-/// value has.
+/// Writes the VALUE line, data and, if asked for, END of an item that is not large. Needs the value's bytes
+/// and kAroundValue.
 [[gnu::always_inline]] inline char* write_inline_value(char* out, std::string_view key,
                                                        const Item::View& item, ReplyForm form) noexcept {
   const std::string_view value = item.value();
@@ -31,7 +31,7 @@ inline constexpr std::string_view kMetaValue = "VA ";
   return form.end_line ? protocol::write_text(out, protocol::kEnd) : out;
 }
 
-/// The same of a plain item, without a unique; the value has up to kMostMiddling bytes.
+/// The same for a plain item, without a unique. The value has at most kMostMiddling bytes.
 [[gnu::always_inline]] inline char* write_plain_value(char* out, const Item::PlainView& item,
                                                       bool end_line) noexcept {
   const std::string_view value = item.value();
@@ -53,11 +53,11 @@ inline constexpr std::string_view kMetaValue = "VA ";
   return protocol::write_text(out, protocol::kCrLf);
 }
 
-/// write_value() of a large item.
+/// The part of write_value() for large items.
 void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key, const Item::View& item,
                        ReplyForm form, runtime::Worker& worker);
-/// Writes an item of any kind. It must be safe to read; the ticket stays open. `key`: its own, or that
-/// encoded.
+/// Writes an item of any kind, which must be safe to read; the ticket stays open. `key`: the item's key, or
+/// its encoded form.
 [[gnu::always_inline]] inline void write_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key,
                                                const Item::View& item, ReplyForm form,
                                                runtime::Worker& worker) {
@@ -73,7 +73,7 @@ void write_meta_value(ReplyQueue& queue, std::uint32_t ticket, const Item& item,
 /// Writes the value of an item of any kind, and `end` behind it.
 void write_data(ReplyQueue& queue, std::uint32_t ticket, const Item& item, std::string_view end,
                 runtime::Worker& worker);
-/// Writes what a miss answers: END, EN or nothing.
+/// Writes the answer to a miss: END, EN or nothing.
 void write_miss(ReplyQueue& queue, std::uint32_t ticket, ReplyForm form);
 
 }  // namespace mxkv::server

@@ -1,7 +1,7 @@
-// Which slot a key is in: the key space between separators, as Toggle and its gate see it.
+// The slot of each key: separators divide the key space for Toggle and its gate.
 //
-// Drawn anew from time to time (repartition_task.hpp). Readers take the map of the moment; one that was replaced
-// stays in memory until the epoch of those who may look at it is over.
+// The map is redrawn from time to time (repartition_task.hpp). Readers take the current map. A replaced map
+// stays in memory until all workers that may look at it have left their epoch.
 #pragma once
 
 #include <atomic>
@@ -32,17 +32,17 @@ class KeyPartition {
   KeyPartition& operator=(const KeyPartition&) = delete;
 
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
-  /// What a bit of an operation's mask stands for.
+  /// The parts that the bits of an operation's mask stand for.
   [[nodiscard]] const runtime::SlotParts& parts() const noexcept { return parts_; }
   [[nodiscard]] std::uint32_t count() const noexcept { return map().slots(); }
-  /// The least key of a slot that is not the first. Good until the caller's task ends.
+  /// The least key of a slot other than the first. Valid until the caller's task ends.
   [[nodiscard]] std::string_view begin_of(std::uint32_t slot) const noexcept { return map().begin_of(slot); }
   /// About how many items a slot had when the map was drawn.
   [[nodiscard]] std::uint64_t items_a_slot() const noexcept {
     return items_a_slot_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::uint32_t slot_of(std::string_view key) const noexcept { return map().slot_of(key); }
-  /// From the slot of one key to that of another, which should not be less.
+  /// The slots from `low` to `high`, which should not be less.
   [[nodiscard]] runtime::SlotInterval slots_of(std::string_view low, std::string_view high) const noexcept {
     const Map& now = map();
     const std::uint32_t first = now.slot_of(low);
@@ -54,7 +54,7 @@ class KeyPartition {
   }
   [[nodiscard]] runtime::SlotInterval all() const noexcept { return {0, most_ - 1}; }
 
-  /// With all slots held and closed. At most `most` slots.
+  /// Replaces the map by one of at most `most` slots. All slots are held and closed.
   void replace(std::unique_ptr<Map> map, std::uint64_t items, runtime::Worker& worker) {
     items_a_slot_.store(items / map->slots(), std::memory_order_relaxed);
     MXKV_ASSERT(map->slots() <= most_, "there are buckets for all slots");

@@ -21,7 +21,7 @@ bool RangeLock::close_slots() {
   return true;
 }
 
-// The map is as it was: it changes only when all slots are held.
+// The map is the same as when they were closed: it changes only while all slots are held.
 void RangeLock::open_slots(runtime::Worker& worker) {
   MXKV_ASSERT(slots().first + next_ == slots().last + 1, "what is opened was closed to the last slot");
   for (std::uint32_t slot = slots().first; slot <= slots().last; ++slot) {
@@ -48,7 +48,7 @@ step RangeLock::run(runtime::Worker& worker) {
       [[fallthrough]];
     case stage::closing:
       if (!close_slots()) {
-        return step::parked;  // somebody else's already
+        return step::parked;  // another worker may already run the lock
       }
       stage_ = stage::held;
       MXKV_PROBE1(lock_wait_end, this);
@@ -58,7 +58,7 @@ step RangeLock::run(runtime::Worker& worker) {
       }
       [[fallthrough]];
     case stage::held:
-      stage_ = stage::begun;  // from now on the holder's
+      stage_ = stage::begun;  // from now on the lock is the holder's
       user_->begin(*holder_, *this, worker);
       return step::parked;
     case stage::begun:

@@ -1,11 +1,12 @@
-// What operations on many keys take so that each is atomic: Toggle orders them among themselves, the gate
-// holds writes of single keys off what one of them holds (server/README.md, "Operations on many keys"; [To]).
+// Locks that make operations on many keys atomic. Toggle orders these operations among themselves; the gate
+// makes writes of single keys wait while an operation holds their slot (server/README.md, "Operations on many
+// keys"; [To]).
 //
-// A RangeLock is the operation in Toggle's eyes; what is to be done under it is a task of its own, its holder.
-// When the lock has all slots of its holder and has closed them, it begins the holder: where Toggle has it stay,
-// on the host of its lowest bucket or on the worker that took its slot, and else on its home worker. From
-// elsewhere only the reply goes home. The holder gives the lock back when it has ended. Nobody blocks meanwhile,
-// and who waits holds keys only.
+// Toggle sees a RangeLock as the operation. The work under the lock is a task of its own, the lock's holder.
+// Once the lock has all slots of its holder and has closed them, it begins the holder: on the host of its
+// lowest bucket or on the worker that took its slot, if Toggle has it stay there, and else on its home
+// worker. From elsewhere only the reply goes home. The holder releases the lock when it has ended. Nothing
+// blocks meanwhile: a waiting operation holds nothing but keys.
 #pragma once
 
 #include <utility>
@@ -21,7 +22,7 @@ struct RangeLocks {
   RangeLocks(runtime::Runtime& runtime, const runtime::ToggleOptions& options)
       : toggle(runtime, options), gate(toggle.slots()), slots(runtime, toggle.slots(), toggle.parts()) {}
 
-  /// Whether a write of `key` has to wait. To be asked under the latch of its leaf.
+  /// Whether a write of `key` has to wait. Ask under the latch of its leaf.
   [[nodiscard, gnu::always_inline]] bool holds_off(std::string_view key) const noexcept {
     return !gate.all_open() && is_closed(key);
   }
@@ -35,25 +36,25 @@ struct RangeLocks {
   KeyPartition slots;
 };
 
-/// A single write's place at the gate: the slot that it waits for, or was admitted to. Thread-safety: whoever
-/// runs the write.
+/// A single write's place at the gate: the slot that it waits for, or was admitted to. Thread-safety: the
+/// task that runs the write.
 class WriteGateTicket {
  public:
   [[nodiscard]] bool held() const noexcept { return slot_ != kNone; }
   [[nodiscard]] bool is_for(std::uint32_t slot) const noexcept { return slot == slot_; }
-  /// Parks `task`, which holds no latch and no pin; it has the pass when it runs again. False: the slot is
-  /// open, and it goes on as one that was never refused.
+  /// Parks `task`, which holds no latch and no pin; when it runs again, it has the pass. False: the slot is
+  /// open, and the task goes on as if it had never been refused.
   [[nodiscard]] bool await(RangeLocks& locks, std::uint32_t slot, runtime::MxTask& task) noexcept {
     MXKV_ASSERT(!held(), "a write waits for one slot at a time");
     MXKV_ASSERT(slot < kNone, "the number of a slot fits a pass");
     slot_ = static_cast<std::uint16_t>(slot);
     if (locks.gate.park(slot, task)) {
-      return true;  // somebody else's already, and this pass with it
+      return true;  // another worker may already run `task`, and own this pass
     }
     slot_ = kNone;
     return false;
   }
-  /// It has written, or will not yet; nothing without a pass.
+  /// Gives the pass back, if there is one: the write has committed, or goes back to wait.
   void leave(RangeLocks& locks, runtime::Worker& worker) noexcept {
     if (held()) [[unlikely]] {
       locks.gate.leave(std::exchange(slot_, kNone), worker);
@@ -70,21 +71,21 @@ class RangeLock final : public runtime::ToggleTask<RangeLock> {
   static constexpr const char* kName = "lock of keys";
 
   /// `Holder` gives
-  ///   SlotSet held_slots(const KeyPartition&) const        by the map of now; or their SlotInterval
+  ///   SlotSet held_slots(const KeyPartition&) const        by the current map; or their SlotInterval
   ///   bool only_reads() const
-  ///   void begin(RangeLock&, Worker&)                      when it holds them, on whatever worker
+  ///   void begin(RangeLock&, Worker&)                      when the lock holds them, on any worker
   /// and, if it leaves out some of the slots between the first and the last
-  ///   bool touches(slot, const KeyPartition&) const          whether it is to be closed
-  ///   void released(Worker&)                             all are open again: the holder must be there so
-  ///   long
-  /// If the lock is discarded before that, the holder is, too; afterwards the holder discards the lock.
+  ///   bool touches(slot, const KeyPartition&) const        whether the slot is to be closed
+  ///   void released(Worker&)                               all slots are open again; the holder lives until then
+  /// If the lock is discarded before it begins the holder, it discards the holder; afterwards the holder
+  /// discards the lock.
   template <class Holder>
   [[nodiscard]] static RangeLock* create(runtime::Worker& worker, RangeLocks& locks, Holder& holder,
                                          runtime::WorkerId home) {
     return worker.create<RangeLock>(locks, holder, home, kUser<Holder>);
   }
 
-  /// By the holder, once, when it has ended.
+  /// The holder calls this once, when it has ended.
   void release(runtime::Worker& worker) noexcept {
     MXKV_ASSERT(stage_ == stage::begun, "a lock is given back once, by a holder that has begun");
     stage_ = stage::releasing;

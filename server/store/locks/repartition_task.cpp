@@ -37,7 +37,7 @@ bool RepartitionTask::walked(const index::Entries& leaf, double weight, bool who
     return false;
   }
   if (leaf.count > 0) {
-    // One key for the leaf, not always the first: so that many walks see all of a few leaves.
+    // One key of the leaf, not always the first, so that many walks over few leaves see all of their keys.
     const unsigned at = static_cast<unsigned>(walks_ * 7) % leaf.count;
     samples_->add(ItemRecord::key(leaf.values[at]), weight * leaf.count);
   }

@@ -1,8 +1,8 @@
-// Draws the map of keys to slots anew: so that each slot holds about as many items as any other.
+// Redraws the map of keys to slots, so that each slot holds about as many items as any other.
 //
-// Random walks to leaves (index/sample_task.hpp) find keys, each with the weight of what it stands for; the
-// separators are where equal parts of the weight end. Nothing stops meanwhile. Then the map is replaced by an
-// operation that holds all keys; what waits in Toggle is placed by the new one.
+// Random walks to leaves (index/sample_task.hpp) find keys, each with the number of items that it stands for.
+// The separators divide the total weight into equal parts. Requests run on meanwhile. Then an operation that
+// holds all keys replaces the map; operations that wait in Toggle are placed by the new one.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace mxkv::server {
 
-/// Keys that were found, with their weights. Plain.
+/// The keys found, with their weights. Plain.
 class SlotSamples {
  public:
   void add(std::string_view key, double weight) {
@@ -33,10 +33,10 @@ class SlotSamples {
 class RepartitionTask final : public index::SampleTask<RepartitionTask, ItemTraits> {
  public:
   static constexpr const char* kName = "draw slots";
-  /// Walks for each slot that there may be.
+  /// For each slot that the map may have.
   static constexpr std::size_t kWalksPerSlot = 8;
 
-  /// Over about `items` items; `drawing` is false again when it is through.
+  /// For about `items` items. Sets `drawing` to false when it has ended.
   RepartitionTask(const runtime::TaskClass* task_class, ItemTree& tree, RangeLocks& locks,
                   std::atomic<bool>& drawing, std::uint64_t items, std::uint64_t seed)
       : SampleTask(task_class, tree, seed), locks_(&locks), drawing_(&drawing), items_(items) {

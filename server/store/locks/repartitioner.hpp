@@ -1,5 +1,5 @@
-// Decides when the keys are to be divided into slots anew: when there are twice or half as many items as the
-// last time, or as many others have come as there are.
+// Decides when to divide the keys into slots anew: when the number of items has doubled or halved since the
+// last time, or when as many items were added as there are.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class Repartitioner {
  public:
   Repartitioner(StoreState& store, RangeLocks& locks) noexcept : store_(store), locks_(locks) {}
 
-  /// To be called when an operation needs the partition: where there are none, it is never drawn. Looks once a
+  /// Call this when an operation needs the partition: without such operations it is never drawn. Looks once a
   /// second.
   void tick(runtime::Worker& worker);
 
@@ -25,8 +25,8 @@ class Repartitioner {
   // Acquire and release: hands `items_` and `added_` on from one worker that draws to the next.
   std::atomic<bool> drawing_{false};
   std::atomic<std::uint64_t> begun_ns_{0};  ///< when it was drawn last (monotonic); relaxed, a hint
-  std::uint64_t items_ = 0;                 ///< that there were then
-  std::uint64_t added_ = 0;                 ///< items ever, by then
+  std::uint64_t items_ = 0;                 ///< in the tree at that time
+  std::uint64_t added_ = 0;                 ///< ever, by that time
 };
 
 }  // namespace mxkv::server

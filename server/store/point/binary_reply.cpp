@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint8_t kFlagsBytes = 4;
 constexpr std::size_t kNumberBytes = 8;
-/// Room of an answer without its value.
+/// Most bytes of a reply without its value.
 constexpr std::size_t kMostBeforeValue = kBinaryHeaderBytes + kFlagsBytes + protocol::kMaxKeyBytes;
 
 char* reserve(ReplyQueue& queue, std::uint32_t ticket, std::size_t value_bytes = 0) {
@@ -28,7 +28,7 @@ void write_number_reply(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form
   queue.commit(ticket, protocol::write_big64(out, outcome.number));
 }
 
-// memcached tells the flags of what was touched, too.
+// As memcached does, the reply to a touch has the item's flags.
 void write_touched(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, const Item& item) {
   char* const out = write_binary_header(reserve(queue, ticket), form,
                                         {.extras = kFlagsBytes, .body = kFlagsBytes, .cas = item.unique()});

@@ -25,7 +25,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   static constexpr std::uint8_t kWithCas = 4;
   static constexpr std::uint8_t kBinary = 8;
 
-  /// `form`: protocol::asked, and kWithCas; or kBinary: then answer_as() follows.
+  /// `form`: protocol::asked and kWithCas; or kBinary, and then answer_as() follows.
   GetTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view key, std::uint8_t form,
           const ReplyAddress& address) noexcept
       : Base(task_class, tree),
@@ -35,10 +35,10 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     TrailingKey::store(this, key);
   }
 
-  /// How one of the binary protocol is answered. Needs sizeof(BinaryForm) bytes behind the key.
+  /// Sets the form of a binary reply. Needs sizeof(BinaryForm) bytes behind the key.
   void answer_as(protocol::BinaryForm form) noexcept { std::memcpy(binary_form_place(), &form, sizeof form); }
 
-  /// The block of one with a key of such a length.
+  /// The block of a task with a key of this length.
   [[nodiscard]] static runtime::task_block block_for(std::uint8_t key_bytes) noexcept {
     return kBlocks[key_bytes];
   }
@@ -77,15 +77,15 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return form;
   }
 
-  /// Once a request, where it ends.
+  /// Call this once a request, where it ends.
   void count_meta(WorkerContext& context) const noexcept {
     if (form_ == kMeta) {
       context.counters.count(counter::cmd_meta);
     }
   }
 
-  /// In one straight line, since this is what nearly all reads are; without a call where the reply is the next to
-  /// leave. False: something is not as usual, and nothing was done.
+  /// Answers the usual read in one straight line, since nearly all reads are usual; without a call where the
+  /// reply is the next to leave. False: the read is unusual, and nothing was done.
   template <bool kNext, bool kOfMeta>
   [[nodiscard, gnu::always_inline]] bool show_usual(const Item::PlainView& item, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
@@ -173,7 +173,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return ended(worker);
   }
 
-  /// To who can renew the item; the request goes on there.
+  /// Hands the request to a MetaGetTask, which can let its client renew the item.
   runtime::step hand_on(runtime::Worker& worker) {
     MXKV_PATH(meta_get_handed_on);
     count_meta(worker.local<WorkerContext>());

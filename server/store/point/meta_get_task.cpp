@@ -27,7 +27,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     return step::later;
   }
   const bool renews = !inspects() && grants_recache(item, flags_, Moment{worker});
-  // Who is to renew an item is told by its owner alone.
+  // Only the item's owner may tell a client to renew it.
   if (renews && context.owner_reads != nullptr && context.owner_reads->take_read(worker, request_, address_))
       [[unlikely]] {
     worker.unpin(*this);
@@ -35,12 +35,12 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   }
   MetaFindings findings = findings_of(item);
   if (!flags_.no_bump && !inspects()) {
-    item.note_access(worker.now_us());  // at once: who reads the item next sees it
+    item.note_access(worker.now_us());  // at once, so that the next reader sees it
   }
   if (renews) {
     if (ReplyQueue* queue = context.replies->find(address_);
         queue != nullptr && !queue->is_oldest(address_.ticket)) {
-      // Of several in one pipeline the first wins.
+      // Of several requests in one pipeline the first wins.
       waits_ = true;
       waited_for_ = findings.cas;
       last_access_us_ = findings.last_access_us;
@@ -49,7 +49,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
       static_cast<void>(restart(false));
       return step::later;
     }
-    // One client alone may win: under the leaf's latch.
+    // Only one client may win: the WriteTask decides under the leaf's latch.
     WriteTask* const write = WriteTask::create(worker, tree(), request_, nullptr, address_, 0);
     write->set_findings(findings);
     write->begin(worker);
@@ -57,7 +57,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     return step::done;
   }
   await_read(&item, *this, address_, context);
-  findings.sent = item.marked(Item::kWon);  // somebody may have won it since
+  findings.sent = item.marked(Item::kWon);  // another client may have won it since
   context.counters.count(counter::get_hits);
   if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
     context.watch->fetched(worker, key(), true, item.value_bytes(), descriptor_of(address_));

@@ -1,4 +1,4 @@
-// mg where it only reads, and me. What may change an item (T, N, and winning it) is a WriteTask's.
+// mg that only reads, and me. A WriteTask runs an mg that may change its item: with T or N, or to win it.
 #pragma once
 
 #include "protocol/reply.hpp"
@@ -34,15 +34,15 @@ class MetaGetTask final : public index::LookupTask<MetaGetTask, ItemTraits> {
   }
   runtime::step missed(runtime::Worker& worker);
   runtime::step ended(runtime::Worker& worker);
-  /// What the item is like, but for this command's own access if it waited before.
+  /// The item's state; if the command waited before, without the access that it noted itself.
   [[nodiscard]] MetaFindings findings_of(const Item& item) const noexcept;
 
   std::uint64_t waited_for_ = 0;      ///< version that it waits to win, if `waits_`
-  std::uint64_t last_access_us_ = 0;  ///< of that version, before
+  std::uint64_t last_access_us_ = 0;  ///< of that version, before this command
   protocol::PointRequest request_;
   protocol::MetaFlags flags_;
   ReplyAddress address_;
-  bool accessed_ = false;  ///< of that version, before
+  bool accessed_ = false;  ///< of that version, before this command
   bool waits_ = false;
 };
 

@@ -13,10 +13,10 @@ using protocol::write_text;
 
 namespace {
 
-/// One answer. Everything refers to what is safe to read.
+/// One reply. It refers to data that is safe to read.
 struct MetaAnswer {
   meta_code code;
-  std::string_view shows;  ///< letters of flags that the command answers here
+  std::string_view shows;  ///< flags that this command answers
   std::string_view key;
   bool binary_key = false;     ///< the key goes out in base64
   const Item* item = nullptr;  ///< for f, and for the data block of `value` unless there is a number
@@ -25,7 +25,7 @@ struct MetaAnswer {
   std::string_view number{};  ///< ma: the data block of `value`
 };
 
-// Of the line: code, size, and each flag once with the longest token.
+// Bytes of the line: code, size, and each flag once with the longest token.
 constexpr std::size_t kMostBase64Bytes = 4 * ((protocol::kMaxKeyBytes + 2) / 3);
 static_assert(kMostMetaLineBytes >
               kMostBase64Bytes + protocol::MetaFlags::kMostOpaqueBytes + std::size_t{10} * 24);
@@ -52,7 +52,7 @@ char* write_key(char* out, std::string_view key, bool binary) noexcept {
   return binary ? protocol::write_base64(out, key) : write_text(out, key);
 }
 
-/// Seconds that are left, "-1" for ever.
+/// Writes the seconds left, "-1" for an item that never expires.
 char* write_ttl(char* out, std::uint32_t expiry, std::uint64_t now_us) noexcept {
   if (expiry == 0) {
     return write_text(out, "-1");
@@ -61,14 +61,14 @@ char* write_ttl(char* out, std::uint32_t expiry, std::uint64_t now_us) noexcept 
   return write_number(out, expiry > now ? expiry - now : 0);
 }
 
-// Items that were stored right behind a flush_all have uniques, from which the access is reckoned, some
-// hundredths of a second ahead of the clock.
+// Right behind a flush_all the uniques of new items, from which the access is computed, are some hundredths
+// of a second ahead of the clock.
 std::uint64_t seconds_since(std::uint64_t then_us, std::uint64_t now_us) noexcept {
   constexpr std::uint64_t kAheadUs = 100'000;
   return now_us + kAheadUs > then_us ? (now_us + kAheadUs - then_us) / kUsPerSecond : 0;
 }
 
-/// The flags in the order sent: T and N change what a later t tells.
+/// Writes the flags in the order sent: T and N change what a later t shows.
 char* write_flags(char* out, const MetaAnswer& answer, const protocol::MetaFlags& flags,
                   const MetaFindings& findings, std::uint64_t now_us) noexcept {
   std::uint32_t expiry = findings.expiry;
@@ -137,7 +137,7 @@ void write_answer(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& ans
   }
 }
 
-/// Of mg, for an item that is there.
+/// For an mg that found its item.
 MetaAnswer answer_of_get(const Item& item, const protocol::MetaFlags& flags) noexcept {
   const std::uint64_t unique = item.unique();
   const bool same = flags.has_compare && flags.compare == unique;
@@ -248,7 +248,7 @@ void write_meta_debug(ReplyQueue& queue, std::uint32_t ticket, const Item& item,
   out = write_number(write_text(out, " la="), seconds_since(item.last_access_us(), now_us));
   out = write_number(write_text(out, " cas="), item.unique());
   out = write_text(write_text(out, " fetch="), item.accessed() ? "yes" : "no");
-  // Items are in no classes here; exporters and tools expect the field.
+  // mxkv has no slab classes, but exporters and tools expect the field.
   out = write_number(write_text(out, " cls=1 size="), item.memory_bytes());
   queue.commit(ticket, write_text(out, protocol::kCrLf));
 }

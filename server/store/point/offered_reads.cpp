@@ -13,7 +13,7 @@
 
 namespace mxkv::server {
 
-/// Looks one of them up.
+/// Looks up one of the reads.
 class OfferedReads::Get final : public index::LookupTask<OfferedReads::Get, ItemTraits> {
   using Base = index::LookupTask<Get, ItemTraits>;
 
@@ -49,7 +49,7 @@ class OfferedReads::Get final : public index::LookupTask<OfferedReads::Get, Item
 
 namespace {
 
-/// Room for replies that a row of so many keys leaves.
+/// Most bytes of reads and their keys in a block; the rest is room for replies.
 constexpr std::size_t kMostOfKeys = 4096;
 constexpr std::size_t kPieceAlignment = 8;
 constexpr std::size_t kBeforeReplies = ReplyQueue::kBeforeRow + kPieceAlignment;
@@ -126,7 +126,7 @@ runtime::step OfferedReads::execute(runtime::Worker& worker) {
     return runtime::step::done;
   }
   if (worker.id().value() == first_.worker && worker.any_ready()) {
-    // Its own worker has enough to do: others may have it yet.
+    // Its own worker is busy, so the reads are offered once more.
     MXKV_PATH(offered_again);
     annotate(runtime::locality::immediate);
     worker.spawn(this);
@@ -194,7 +194,7 @@ void OfferedReads::write(runtime::Worker& worker) {
   context.counters.count(counter::cmd_meta, meta);
 }
 
-// Null: not here.
+// Null: this read has to be answered at home.
 char* OfferedReads::write_one(char* out, const Read& read, runtime::Worker& worker, const Liveness& live) {
   const auto room = static_cast<std::size_t>(block_->limit - out);
   const bool meta = read.how == protocol::asked::meta;
@@ -222,7 +222,7 @@ char* OfferedReads::write_one(char* out, const Read& read, runtime::Worker& work
   return protocol::write_text(out, protocol::kCrLf);
 }
 
-// At home. What waits behind a row may go on in answer_row(), so that comes last.
+// At home. answer_row() may let requests that wait behind the row go on, so it comes last.
 void OfferedReads::answer(runtime::Worker& worker) {
   ReadOffers& offers = worker.local<WorkerContext>().offers;
   if (taken_) {

@@ -1,13 +1,14 @@
-// Reads of one pipeline, in a row, that any worker of the group may do: an immediate task [LAS 4.1].
+// A row of reads of one pipeline that any worker of the group may take: an immediate task [LAS 4.1].
 //
 //   home    keys into a block of its own replies ──> immediate queue: the owner takes the youngest, others the oldest
 //   taker   a look-up of each key, all in flight; when all ended, the replies into the block, in order
 //   home    the block into the connection's queue, as it is
 //
-// What waits to be taken holds keys, what comes home holds bytes: so only the taker pins, for all that it found until
-// that was written. Whatever is not usual ends the row: what is behind it is read anew at home, as any get is. The
-// connection knows of none of this. Its reads are in flight until they came home, so it neither moves nor writes
-// meanwhile, and a late answer to a closed one is dropped.
+// A waiting offer holds only keys, and a returned one only bytes. So only the taker pins, from its look-ups
+// until it has written their replies. The first unusual read ends the row: home reads that key and those
+// behind it anew, as any get. The connection does not know of the offer. Its reads are in flight until they
+// came home, so the connection neither moves nor writes meanwhile, and a late answer to a closed connection
+// is dropped.
 #pragma once
 
 #include <span>
@@ -23,7 +24,7 @@ class OfferedReads final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "offered reads";
 
-  /// Of reads that are started together, offers those that others should do. Returns how many are left, at the front.
+  /// Offers some of the reads that start together to other workers. Returns how many are left, at the front.
   [[nodiscard]] static std::size_t offer(runtime::Worker& worker, ItemTree& tree,
                                          std::span<const protocol::AskedKey> keys, const ReplyAddress& first,
                                          const ReadOfferOptions& options);
@@ -32,7 +33,7 @@ class OfferedReads final : public runtime::MxTask {
   void discard(runtime::Worker& worker) noexcept;
 
  private:
-  /// One of them, in the block.
+  /// One of the reads, in the block.
   struct Read {
     const char* key;
     std::uint64_t found;  ///< the item's word; 0: missed
@@ -54,14 +55,14 @@ class OfferedReads final : public runtime::MxTask {
   void start_rest(runtime::Worker& worker);
 
   ItemTree* tree_;
-  ConnectionTable* home_;  ///< touched there alone
+  ConnectionTable* home_;  ///< used only at home
   ReplyAddress first_;
-  Segment* block_;         ///< of home's: reads, keys, replies
-  char* replies_;          ///< where they begin
-  std::size_t bytes_ = 0;  ///< of these
+  Segment* block_;         ///< home's: reads, keys, replies
+  char* replies_;          ///< where the replies begin
+  std::size_t bytes_ = 0;  ///< of the replies
   std::uint16_t count_;    ///< of reads
   std::uint16_t under_way_ = 0;
-  std::uint16_t answered_ = 0;  ///< from the first on
+  std::uint16_t answered_ = 0;  ///< reads, from the first on
   bool taken_ = false;          ///< by another worker
   bool ended_ = false;
 };

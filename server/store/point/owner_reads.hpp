@@ -1,5 +1,5 @@
-// A read of a copy that is for the owner after all: the seam between the store, whose task finds that, and the cluster,
-// which knows what is a copy.
+// Lets the owner of a copied item answer a read after all. This is the seam between the store, whose task
+// finds that the owner must answer, and the cluster, which knows the copies.
 #pragma once
 
 #include "protocol/point_request.hpp"
@@ -18,7 +18,7 @@ class OwnerReads {
   OwnerReads(const OwnerReads&) = delete;
   OwnerReads& operator=(const OwnerReads&) = delete;
 
-  /// Has it answered by the owner, and its operation ended. False: the item here is no copy.
+  /// Has the owner answer the read and end its operation. False: the item here is no copy.
   [[nodiscard]] virtual bool take_read(runtime::Worker& worker, const protocol::PointRequest& request,
                                        const ReplyAddress& address) = 0;
 

@@ -37,7 +37,7 @@ PointDecision decide_on_old_value(const PointRequest& request, const Item& old, 
     if (request.joins() || !request.invalidates() || request.compare > old.unique()) {
       return leaves(point_result::exists);
     }
-    // A value made from an older one is better than none, but somebody is to make a newer one.
+    // A value made from an older one is better than none; the stale mark asks a client for a newer one.
     PointDecision decision = stores(item_source::sent_stale);
     decision.expiry = old.expiry();
     decision.marks = key_marks(request) | Item::kStale | (old.marks() & Item::kWon);

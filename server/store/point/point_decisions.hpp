@@ -1,5 +1,5 @@
-// What a request for one key makes of what it finds: pure functions of the request, the item, the limits and
-// the moment. They allocate nothing and change nothing; a WriteOperation builds what they say.
+// The decisions of requests for one key: pure functions of the request, the item, the limits and the moment.
+// They allocate nothing and change nothing; a WriteOperation builds the result.
 //
 // One family serves classic commands, meta commands and the lines of batches (protocol rules 17-35).
 #pragma once
@@ -10,10 +10,10 @@
 
 namespace mxkv::server {
 
-/// What becomes of the entry of the key.
+/// What happens to the key's entry.
 enum class entry_fate : std::uint8_t { stays, replaced, removed, changed_in_place };
 
-/// What the client is told.
+/// The result that the client gets.
 enum class point_result : std::uint8_t {
   stored,
   not_stored,
@@ -28,26 +28,26 @@ enum class point_result : std::uint8_t {
   too_large,
 };
 
-/// What the item is made of that takes the entry.
+/// The source of the item that takes the entry.
 enum class item_source : std::uint8_t {
   none,
-  sent,         ///< the item that came, as it came
-  sent_stale,   ///< a copy of that, with the expiry and marks of the decision
-  appended,     ///< the old value, and what was sent behind it
-  prepended,    ///< what was sent, and the old value behind it
-  number,       ///< the number of the decision
-  old_version,  ///< the old item as the same version, with room for an expiry
-  old_value,    ///< the old value as a new version, with the expiry and marks of the decision
-  empty,        ///< no value, with the expiry and marks of the decision
+  sent,         ///< the received item, unchanged
+  sent_stale,   ///< a copy of it, with the decision's expiry and marks
+  appended,     ///< the old value, then the received one
+  prepended,    ///< the received value, then the old one
+  number,       ///< the decision's number
+  old_version,  ///< the old item, same version, with an expiry field
+  old_value,    ///< the old value as a new version, with the decision's expiry and marks
+  empty,        ///< no value, with the decision's expiry and marks
 };
 
-/// Values without meaning for a decision's source are 0.
+/// Fields that the source does not use are 0.
 struct PointDecision {
   entry_fate fate = entry_fate::stays;
   point_result result = point_result::stored;
   item_source source = item_source::none;
-  bool wins = false;   ///< mg: its client is the one that is to renew the item
-  bool makes = false;  ///< N made the item, where nothing was
+  bool wins = false;   ///< mg: its client is to renew the item
+  bool makes = false;  ///< N made the item, as there was none
   std::uint32_t expiry = 0;
   std::uint32_t marks = 0;
   std::uint64_t number = 0;
@@ -60,25 +60,25 @@ struct FoundItem {
 };
 
 struct PointLimits {
-  std::uint64_t value_bytes;  ///< of what is joined
+  std::uint64_t value_bytes;  ///< of a joined value
 };
 
-/// Whether R asks for more time than is left to an item. T before R counts.
+/// Whether R asks to renew an item with so little time left. A T before the R counts.
 [[nodiscard]] bool asks_to_renew(const protocol::MetaFlags& flags, std::uint32_t expiry,
                                  const Moment& moment) noexcept;
 
-/// Whether mg makes its client the one that is to renew the item (protocol rule 35): it is stale, or R says so.
+/// Whether mg lets its client renew the item (protocol rule 35): the item is stale, or R asks for it.
 [[nodiscard]] inline bool grants_recache(const Item& item, const protocol::MetaFlags& flags,
                                          const Moment& moment) noexcept {
   return !item.marked(Item::kWon) &&
          (item.marked(Item::kStale) || (flags.has_recache && asks_to_renew(flags, item.expiry(), moment)));
 }
 
-/// Expiry after the flags T and N in the order sent; `made`: by N, where nothing was.
+/// The expiry after the flags T and N in the order sent. `made`: N made the item, as there was none.
 [[nodiscard]] std::uint32_t expiry_after(const protocol::MetaFlags& flags, std::uint32_t before, bool made,
                                          const Moment& moment) noexcept;
 
-/// Marks of an item that a command makes of a key alone.
+/// Marks of an item that a command makes from a key alone.
 [[nodiscard]] inline std::uint32_t key_marks(const protocol::PointRequest& request) noexcept {
   return request.has_flags() && request.flags->binary_key ? std::uint32_t{Item::kBinary} : 0U;
 }
@@ -89,16 +89,16 @@ struct PointLimits {
 [[nodiscard]] constexpr PointDecision stores(item_source source) noexcept {
   return {.fate = entry_fate::replaced, .result = point_result::stored, .source = source};
 }
-/// Not what the client asked its request to depend on.
+/// Whether the item has another unique than the request compares with.
 [[nodiscard]] inline bool differs(const Item& item, const protocol::PointRequest& request) noexcept {
   return request.terms.compares && item.unique() != request.compare;
 }
 
-/// A value was sent, and a live item has another unique, or is to be joined.
+/// Decides on a received value where a live item is to be joined, or its unique compared.
 [[nodiscard]] PointDecision decide_on_old_value(const protocol::PointRequest& request, const Item& old,
                                                 const Item& sent, const PointLimits& limits) noexcept;
 
-/// set add replace append prepend cas, ms. `sent`: the item that came.
+/// For set add replace append prepend cas, ms. `sent`: the received item.
 [[nodiscard, gnu::always_inline]] inline PointDecision decide_store(const protocol::PointRequest& request,
                                                                     FoundItem found, const Item& sent,
                                                                     const PointLimits& limits) noexcept {
@@ -121,11 +121,11 @@ struct PointLimits {
   return stores(item_source::sent);
 }
 
-/// md, of a live item.
+/// For md of a live item.
 [[nodiscard]] PointDecision decide_meta_remove(const protocol::PointRequest& request, const Item& old,
                                                const Moment& moment) noexcept;
 
-/// delete, md.
+/// For delete, md.
 [[nodiscard, gnu::always_inline]] inline PointDecision decide_remove(const protocol::PointRequest& request,
                                                                      FoundItem found,
                                                                      const Moment& moment) noexcept {
@@ -138,14 +138,14 @@ struct PointLimits {
   }
   return {.fate = entry_fate::removed, .result = point_result::deleted};
 }
-/// incr decr, ma.
+/// For incr decr, ma.
 [[nodiscard]] PointDecision decide_count(const protocol::PointRequest& request, FoundItem found,
                                          const Moment& moment) noexcept;
-/// gat gats touch, and mg where it may change the item.
+/// For gat gats touch, and mg where it may change the item.
 [[nodiscard]] PointDecision decide_read(const protocol::PointRequest& request, FoundItem found,
                                         const Moment& moment) noexcept;
 
-/// Any but those that store.
+/// For all commands that do not store.
 [[nodiscard, gnu::always_inline]] inline PointDecision decide_change(const protocol::PointRequest& request,
                                                                      FoundItem found,
                                                                      const Moment& moment) noexcept {

@@ -18,7 +18,7 @@ void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOu
   if (outcome.result == point_result::value) {
     write_value(queue, ticket, outcome.shown->key(), Item::View{*outcome.shown}, form, worker);
   } else if (outcome.result == point_result::not_found || !form.end_line) {
-    write_miss(queue, ticket, form);  // an error among the values of several keys would look like their end
+    write_miss(queue, ticket, form);  // among the values of several keys an error would look like the end
   } else {
     queue.append(ticket, text_of(outcome.result));
   }

@@ -1,4 +1,4 @@
-// The reply of a classic command for one key, and errors, which meta commands tell in the same words.
+// Replies of classic commands for one key, and errors, which have the same words for meta commands.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ constexpr std::string_view told(point_result result) noexcept {
 
 inline constexpr std::size_t kPointResults = static_cast<std::size_t>(point_result::too_large) + 1;
 
-/// By result. A number and an item are written as they are.
+/// The texts by result; empty for a number and an item, which are written as such.
 inline constexpr std::array<std::string_view, kPointResults> kResultTexts = [] {
   std::array<std::string_view, kPointResults> texts{};
   for (std::size_t n = 0; n < kPointResults; ++n) {
@@ -50,19 +50,19 @@ inline constexpr std::array<std::string_view, kPointResults> kResultTexts = [] {
   return texts;
 }();
 
-/// Of gat and gats, or a number.
+/// For gat, gats and results that are a number.
 void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOutcome& outcome,
                           runtime::Worker& worker);
 
 }  // namespace detail
 
-/// What is said of a result; nothing of one that is a number or an item.
+/// The text of a result; empty for a number or an item.
 [[nodiscard]] inline std::string_view text_of(point_result result) noexcept {
   return detail::kResultTexts[static_cast<std::size_t>(result)];
 }
 
-/// Writes what is said of a result; the ticket stays open. Home worker only. Where the result is a constant, no
-/// text is looked up.
+/// Writes the text of a result; the ticket stays open. Home worker only. A constant result needs no look-up
+/// of its text.
 [[gnu::always_inline]] inline void write_result(ReplyQueue& queue, std::uint32_t ticket,
                                                 point_result result) {
   const std::string_view text = text_of(result);

@@ -1,4 +1,4 @@
-// What those who watch are told of writes.
+// Tells watchers of writes.
 #include "server/store/point/write_operation.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
@@ -41,7 +41,7 @@ void WriteOperation::count_prefix(PrefixCounts& prefixes) const {
   }
 }
 
-// As with memcached each command looks the item up first, so that fetchers see that.
+// As memcached does, each command counts as a look-up first: fetchers see that.
 void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const {
   WatchHub& hub = *worker.local<WorkerContext>().watch;
   if (hub.wants(watched::kFetchers)) {

@@ -1,4 +1,4 @@
-// A look-up beside one of the sample, that counts on which NUMA nodes lies what it meets. It has no reply.
+// An extra look-up for a sampled request. It counts the NUMA nodes of the memory it reads, and has no reply.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What a WriteOperation counts when it is done.
+// The counts of a WriteOperation that is done.
 #include "server/store/point/write_operation.hpp"
 
 namespace mxkv::server {
@@ -25,7 +25,7 @@ void WriteOperation::count(runtime::Worker& worker, bool found) {
   }
 }
 
-// gat is both a get and a touch; mg T is a touch alone.
+// gat counts as a get and as a touch; mg with T as a touch alone.
 void WriteOperation::count_read(runtime::Worker& worker, bool found) const {
   auto& counters = worker.local<WorkerContext>().counters;
   if (request_.terms.touches) {

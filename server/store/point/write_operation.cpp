@@ -16,7 +16,7 @@ PointLimits WriteOperation::joined_limits(runtime::Worker& worker) noexcept {
   return {.value_bytes = worker.local<WorkerContext>().store->value_limit()};
 }
 
-// What was decided becomes an item, and what the tree is to do.
+// Builds the item of the decision, and tells the tree what to do.
 Decision WriteOperation::build(Item* live_old, runtime::Worker& worker) {
   if (tells_findings()) {
     note_findings(live_old, Moment{worker});
@@ -50,7 +50,7 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
   const MetaFindings before = findings;
   findings = old != nullptr ? MetaFindings::of(*old) : MetaFindings{};
   if (old != nullptr && before.cas == old->cas()) {
-    findings.accessed = before.accessed;  // since then it may be the command's own access
+    findings.accessed = before.accessed;  // this command's own access may have been noted since
     findings.last_access_us = before.last_access_us;
   }
   const protocol::MetaFlags& flags = meta_->flags;
@@ -65,7 +65,7 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
   }
 }
 
-/// The item that the decision says, from the live one; null: out of memory.
+/// Makes the item of the decision from the live one; null: out of memory.
 Item* WriteOperation::make(const Item* old, runtime::Worker& worker) const noexcept {
   const std::uint64_t* const unique =
       request_.has_flags() && request_.flags->unique != 0 ? &request_.flags->unique : nullptr;
@@ -141,7 +141,7 @@ void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runt
     return;
   }
   if (!request_.has_flags()) [[likely]] {
-    // The two most common ones.
+    // The two most common results.
     if (decision_.result == point_result::stored) {
       write_result(*queue, ticket, point_result::stored);
       return;

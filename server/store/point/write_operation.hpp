@@ -1,9 +1,9 @@
-// What a request for one key that may change its item does, and answers: it decides (point_decisions.hpp),
-// builds what was decided, counts, tells watchers and replies. How it gets to the item is not its concern: a
-// WriteTask walks the tree for one, a batch decides many.
+// A request for one key that may change its item: it decides (point_decisions.hpp), builds the item, counts,
+// tells watchers and replies. It does not find the item itself: a WriteTask walks the tree for one operation,
+// a batch decides many.
 //
-// decide_client() may be asked again when what was found has changed; what was built before is dropped then.
-// Nothing of it needs a latch.
+// If the item found has changed, decide_client() may be called again; it drops the item that it had built.
+// Nothing here needs a latch.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@ namespace mxkv::server {
 
 class PrefixCounts;
 
-/// What a meta command has beyond that; follows its operation in the same block, before the key.
+/// The additional state of a meta command. It follows its operation in the same block, before the key.
 struct MetaWrite {
   protocol::MetaFlags flags;
   MetaFindings findings;
 };
 
-/// Thread-safety: whoever runs it. What replies and counts runs on the home worker.
+/// Thread-safety: the task that runs it. Functions that reply or count run on the home worker.
 class WriteOperation {
  public:
   [[nodiscard]] std::string_view key() const noexcept { return request_.key; }
-  /// Gives an item that is not in the tree yet a cas unique above `before`, and returns it.
+  /// Gives an item that is not yet in the tree a cas unique above `before`, and returns it.
   static std::uint64_t mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
     const std::uint64_t cas = next_order(before, worker);
     item.set_cas(cas);
@@ -38,8 +38,8 @@ class WriteOperation {
   }
 
  protected:
-  /// `sent`: of a command that stores, from now on the operation's. Key and flags are the caller's until
-  /// adopt().
+  /// `sent`: the value of a command that stores; the operation owns it from now on. Key and flags are the
+  /// caller's until adopt().
   WriteOperation(const protocol::PointRequest& request, Item* sent, const ReplyAddress& address) noexcept
       : request_(request),
         decision_(request.sets() ? stores(item_source::sent) : PointDecision{}),
@@ -51,7 +51,7 @@ class WriteOperation {
   [[nodiscard]] static std::size_t bytes_behind(const protocol::PointRequest& request) noexcept {
     return (request.has_flags_of_its_own() ? sizeof(MetaWrite) : 0) + request.key.size();
   }
-  /// Copies key and flags to `behind`. An item that was sent has the key, too, but other lines.
+  /// Copies key and flags to `behind`. A received item has the key, too, but in other cache lines.
   void adopt(void* behind) noexcept {
     if (request_.has_flags_of_its_own()) [[unlikely]] {
       meta_ = new (behind) MetaWrite{*request_.flags, {}};
@@ -63,7 +63,7 @@ class WriteOperation {
     request_.key = {key, request_.key.size()};
   }
 
-  /// `old`: what the key refers to, whether `live` or expired; null: nothing. Safe to read under a pin.
+  /// `old`: the item that the key refers to, `live` or expired; null: none. Safe to read under a pin.
   [[gnu::always_inline]] index::Decision decide_client(bool live, Item* old, runtime::Worker& worker) {
     const FoundItem found{old, live};
     if (request_.terms.action == protocol::point_action::store) [[likely]] {
@@ -82,22 +82,22 @@ class WriteOperation {
     }
     return build(live ? old : nullptr, worker);
   }
-  /// The item of a decision to put, from now on the caller's.
+  /// Hands over the item of a decision to put.
   [[nodiscard]] Item* take_put() noexcept {
     return puts_sent() ? std::exchange(item_, nullptr) : std::exchange(built_, nullptr);
   }
   [[nodiscard]] bool puts_sent() const noexcept { return decision_.source == item_source::sent; }
-  /// As decided, under the leaf's latch, or of an item that is in no tree yet.
+  /// Applies the decision to an item: under the leaf's latch, or before the item is in a tree.
   void change_in_place(Item& item) const noexcept;
-  /// Whether that changes anything that counts: another expiry.
+  /// Whether that changes anything that has to be recorded: another expiry.
   [[nodiscard]] bool is_touch(const Item& item) const noexcept {
     return request_.terms.touches && item.has_expiry_field() && decision_.expiry != item.expiry();
   }
-  /// The marks that it leaves.
+  /// The item's marks afterwards.
   [[nodiscard]] std::uint32_t marks_after(const Item& item) const noexcept {
     return item.marks() | (decision_.wins ? std::uint32_t{Item::kWon} : 0U);
   }
-  /// Whether what is put is the same version of the item: a touch leaves it alone.
+  /// Whether the item that is put is the same version: a touch keeps it.
   [[nodiscard]] bool keeps_version(const Item* old) const noexcept {
     return request_.terms.action == protocol::point_action::read && old != nullptr && !decision_.makes;
   }
@@ -115,29 +115,29 @@ class WriteOperation {
 
   [[nodiscard]] bool lacks_memory() const noexcept { return decision_.result == point_result::no_memory; }
   void set_lacks_memory() noexcept { decision_ = leaves(point_result::no_memory); }
-  /// Notes that the item was read, if it was; then replies, if there is a queue.
+  /// If the item was read, notes that. Then replies, if there is a queue.
   void answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
-  /// Tells watchers what became of it. `before`: the item that was met, live or not; `item`: what was put, or else met.
-  /// Both may be null.
+  /// Tells watchers the outcome. `before`: the item that was met, live or not; `item`: the item that was put,
+  /// or else met. Both may be null.
   void tell_watchers(const Item* before, const Item* item, runtime::Worker& worker) const;
   void count(runtime::Worker& worker, bool found);
 
   protocol::PointRequest request_;
   PointDecision decision_;     ///< the last one
-  Item* item_ = nullptr;       ///< what was sent; becomes the tree's when it is put itself
-  Item* built_ = nullptr;      ///< made by the decision; becomes the tree's when it is put
-  Item* shown_ = nullptr;      ///< what is there after it, if anything is told of that; safe under the pin
+  Item* item_ = nullptr;       ///< the received item; the tree's once it was put
+  Item* built_ = nullptr;      ///< made by the decision; the tree's once it was put
+  Item* shown_ = nullptr;      ///< the item the reply shows, or null; safe under the pin
   MetaWrite* meta_ = nullptr;  ///< of meta commands with flags
   ReplyAddress address_;
-  bool sets_;  ///< request_.sets(): decided from the beginning, whatever is there
+  bool sets_;  ///< request_.sets(): decided at once, whatever the key refers to
 
  private:
-  /// They bound what is joined alone.
+  /// They bound joined values only.
   [[nodiscard]] static PointLimits limits_of(const protocol::PointRequest& request,
                                              runtime::Worker& worker) noexcept {
     return request.joins() ? joined_limits(worker) : PointLimits{};
   }
-  /// Apart from decide_client(), which is short without it.
+  /// Out of line, so that decide_client() stays short.
   [[nodiscard, gnu::noinline]] PointDecision decide_other(const FoundItem& found,
                                                           runtime::Worker& worker) const noexcept {
     return decide_change(request_, found, Moment{worker});
@@ -150,7 +150,7 @@ class WriteOperation {
   void note_read(runtime::Worker& worker) const noexcept;
   void count_prefix(PrefixCounts& prefixes) const;
   [[gnu::noinline]] void write_reply(ReplyQueue& queue, std::uint32_t ticket, runtime::Worker& worker) const;
-  /// Answers of those that store or remove say nothing of what was found.
+  /// Replies of commands that store or remove show nothing of the item found.
   [[nodiscard]] bool tells_findings() const noexcept {
     return meta_ != nullptr && (request_.terms.action == protocol::point_action::read ||
                                 request_.terms.action == protocol::point_action::count);

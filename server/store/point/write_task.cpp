@@ -29,9 +29,9 @@ void WriteTask::wait_for_turn(runtime::Worker& worker) {
 Decision WriteTask::decide_rarer(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   if (!is_turn(worker)) {
     MXKV_PATH(write_not_its_turn);
-    // It keeps its pin and its place at the leaf: it waits only for writes that run already, never for a
-    // client, and one that waits for memory lets it go.
-    annotate(runtime::priority::high);  // when its turn comes, others may wait for it already
+    // It keeps its pin and its place at the leaf. It waits only for writes that already run, never for a
+    // client; and a write that waits for memory lets this one go.
+    annotate(runtime::priority::high);  // other writes may already wait for it when its turn comes
     worker.local<WorkerContext>().replies->await_commit(address_, seq_, this);
     return {Decision::what::wait, 0};
   }
@@ -39,7 +39,7 @@ Decision WriteTask::decide_rarer(bool found, std::uint64_t old_word, runtime::Wo
   if (pass_.held()) [[unlikely]] {
     leave_stale_pass(locks, worker);
   }
-  // Here, too, so that what it would only find, part of an operation's work, is not told.
+  // Asked here, too, so that the client sees no item that is only part of an operation's work.
   if (!pass_.held() && locks.holds_off(key())) [[unlikely]] {
     return {Decision::what::refuse, 0};
   }
@@ -48,14 +48,14 @@ Decision WriteTask::decide_rarer(bool found, std::uint64_t old_word, runtime::Wo
   return decide_client(old != nullptr && is_live(*old, worker), old, worker);
 }
 
-// The map was drawn anew while it waited: it was admitted to other keys.
+// The map was redrawn while it waited: its pass is for other keys.
 void WriteTask::leave_stale_pass(RangeLocks& locks, runtime::Worker& worker) {
   if (!pass_.is_for(locks.slots.slot_of(key()))) {
     pass_.leave(locks, worker);
   }
 }
 
-// An operation has the key. It waits as one that waits for memory does: it and those behind it keep no pin.
+// An operation holds the key. The write waits as one without memory does: it and those behind it keep no pin.
 step WriteTask::refused(runtime::Worker& worker) {
   MXKV_PATH(write_at_gate);
   drop_built(worker);
@@ -97,7 +97,7 @@ index::Change WriteTask::commit_rarer(ItemNode& leaf, bool found, std::uint64_t 
 index::Change WriteTask::commit_in_place(ItemNode& leaf, const Item& item, std::uint64_t before,
                                          runtime::Worker& worker) const noexcept {
   if (!is_touch(item)) {
-    return index::Change::unseen();  // that a client has won it
+    return index::Change::unseen();  // only the mark of the client that won it
   }
   if (decision_.expiry != 0) {
     ExpirySweep::note(leaf, decision_.expiry, worker);
@@ -109,7 +109,7 @@ void WriteTask::change_record(std::uint64_t word, runtime::Worker& /*worker*/) n
   change_in_place(*ItemRecord::item(word));
 }
 
-// Somebody watches, the disk is waited for, or the reply is not the next.
+// A watcher exists, the reply waits for the disk, or it is not the next to leave.
 step WriteTask::stored_rarer(const Item* before, Item& added, runtime::Worker& worker) {
   MXKV_PATH(write_stored_rarer);
   if (worker.local<WorkerContext>().watch->wants(~0U)) {
@@ -143,7 +143,7 @@ step WriteTask::committed_rarer(bool found, std::uint64_t old_word, runtime::Wor
   return answer(worker);
 }
 
-// What was to be made of the old item found no memory: as where the tree finds none.
+// If there was no memory to make the new item from the old one, it waits as if the tree had none.
 step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   MXKV_DCHECK(decision_.fate == entry_fate::stays, "what was decided is not left undone");
   step next{};
@@ -173,7 +173,7 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
   return answer(worker);
 }
 
-/// True: room is being made, and the task decides anew when it was. False: there is none to wait for.
+/// True: memory is being freed, and the task decides anew afterwards. False: there is none to wait for.
 bool WriteTask::waits_for_room(runtime::Worker& worker, step& next) {
   if (!worker.local<WorkerContext>().upkeep->makes_room(worker)) {
     return false;
@@ -183,13 +183,13 @@ bool WriteTask::waits_for_room(runtime::Worker& worker, step& next) {
   if (is_home(worker)) {
     next = wait_for_room(worker);
   } else {
-    phase_ = phase::short_of_memory;  // those that wait for this task are at home
+    phase_ = phase::short_of_memory;  // the writes that wait for it are at home
     next = go_home(*this, address_);
   }
   return true;
 }
 
-// What is freed meanwhile must not wait for this task, nor for those that wait for it.
+// Memory that is freed meanwhile must not wait for this task's pin, nor for pins of the writes behind it.
 step WriteTask::wait_for_room(runtime::Worker& worker) {
   MXKV_DCHECK(is_home(worker), "those that wait for it are at home");
   let_others_go(worker);
@@ -197,13 +197,13 @@ step WriteTask::wait_for_room(runtime::Worker& worker) {
   return step::later;
 }
 
-/// Those of its connection that wait for their turn.
+/// Lets go of the writes of its connection that wait for their turn.
 void WriteTask::let_others_go(runtime::Worker& worker) {
   worker.local<WorkerContext>().replies->for_each_awaiting(
       address_, [&worker](runtime::MxTask* task) { static_cast<WriteTask*>(task)->unpin_and_park(worker); });
 }
 
-// It is parked: when its turn comes it searches anew.
+// The write is parked: when its turn comes it searches anew.
 void WriteTask::unpin_and_park(runtime::Worker& worker) {
   MXKV_DCHECK(phase_ != phase::answering, "what is answered does not search anew");
   MXKV_PATH(write_lets_go);
@@ -212,7 +212,7 @@ void WriteTask::unpin_and_park(runtime::Worker& worker) {
   worker.unpin(*this);
 }
 
-// Parked at home, or there to say what became of it.
+// Parked at home, or back home to answer.
 step WriteTask::resume_outside(runtime::Worker& worker) {
   switch (phase_) {
     case phase::searching:
@@ -230,7 +230,7 @@ step WriteTask::resume_outside(runtime::Worker& worker) {
   MXKV_ASSERT(false, "what searches is in the tree");
 }
 
-// Apart, so that nothing is kept in a register for it.
+// Out of line, so that no register is kept for it.
 void WriteTask::await_disk(WorkerContext& context) noexcept {
   context.replies->await_disk(address_);
 }
@@ -245,7 +245,7 @@ step WriteTask::answer(runtime::Worker& worker) {
     await_disk(context);
   }
   if (lacks_memory()) {
-    (void)context.upkeep->makes_room(worker);  // for the next one
+    (void)context.upkeep->makes_room(worker);  // for the next write
   }
   ConnectionTable& replies = *context.replies;
   ReplyQueue* const queue = replies.find(address_);

@@ -1,9 +1,8 @@
-// A WriteOperation's way through the tree: to the leaf, at its turn, under its latch, and home with the
-// answer.
+// Takes a WriteOperation through the tree: to the leaf, at its turn, under its latch, and home with the
+// reply.
 //
-// decide() knows what is there and says what to do; commit() mints the cas unique under the latch;
-// committed() and left() answer on the home worker. A decision may be taken again when the leaf changed
-// meanwhile.
+// decide() sees the item and says what to do. commit() mints the cas unique under the latch. committed() and
+// left() answer on the home worker. If the leaf has changed meanwhile, decide() runs again.
 #pragma once
 
 #include "server/store/locks/range_locks.hpp"
@@ -20,25 +19,25 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
  public:
   static constexpr const char* kName = "write";
 
-  /// Makes the task of a request that may change its item, to begin(). `sent`: of a command that stores; the
-  /// task's. `seq`: its place among the connection's writes, if it has one.
+  /// Makes the task of a request that may change its item; call begin() next. `sent`: the value of a command
+  /// that stores; the task owns it. `seq`: its place among the connection's writes, if it has one.
   [[nodiscard]] static WriteTask* create(runtime::Worker& worker, ItemTree& tree,
                                          const protocol::PointRequest& request, Item* sent,
                                          const ReplyAddress& address, CommitSeq seq) {
     return worker.create_sized<WriteTask>(sizeof(WriteTask) + bytes_behind(request), tree, request, sent,
                                           address, seq);
   }
-  /// For create(): needs bytes_behind() more.
+  /// For create(): needs bytes_behind() more bytes.
   WriteTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::PointRequest& request,
             Item* sent, const ReplyAddress& address, CommitSeq seq) noexcept
       : Base(task_class, tree), WriteOperation(request, sent, address), seq_(seq) {
     adopt(this + 1);
   }
 
-  /// mg: what was seen before its access was noted.
+  /// For mg: the state of the item before the command's own access was noted.
   void set_findings(const MetaFindings& findings) noexcept { meta_->findings = findings; }
 
-  /// Lines of the old item that the task reads: all only where the new one is made from it.
+  /// Lines of the old item that the task reads: all of them only if the new item is made from it.
   [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept {
     const bool minds_key_alone =
         sets_ || (!request_.has_flags() &&
@@ -47,7 +46,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     return minds_key_alone ? ItemRecord::key_lines(word, key().size()) : ItemRecord::lines(word);
   }
 
-  /// Starts, or waits for its turn first where its writes will run on other workers.
+  /// Starts the task. If its writes run on other workers, it waits for its turn first.
   [[gnu::always_inline]] void begin(runtime::Worker& worker) {
     if (tree().options().leaves == runtime::primitive::optimistic_scheduling && !is_turn(worker))
         [[unlikely]] {
@@ -57,7 +56,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     start(worker);
   }
 
-  /// Its writes commit in the order sent, which is known at home.
+  /// Writes of a connection commit in the order sent, which only home knows.
   [[nodiscard]] bool may_leave(runtime::Worker& worker) {
     if (is_turn(worker)) {
       return true;
@@ -90,7 +89,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   [[nodiscard]] bool admitted(runtime::Worker& worker) {
     RangeLocks& locks = *worker.local<WorkerContext>().locks;
     if (pass_.held()) [[unlikely]] {
-      pass_.leave(locks, worker);  // who closes the slot now finds the leaf latched
+      pass_.leave(locks, worker);  // an operation that closes the slot now finds the leaf latched
       return true;
     }
     return !locks.holds_off(key());
@@ -113,7 +112,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void wait_for_turn(runtime::Worker& worker);
   [[gnu::noinline]] void leave_stale_pass(RangeLocks& locks, runtime::Worker& worker);
   [[gnu::noinline]] index::Decision decide_rarer(bool found, std::uint64_t old, runtime::Worker& worker);
-  /// Under the leaf's latch: of an item that is put as a new version.
+  /// Under the leaf's latch, for an item that is put as a new version.
   [[gnu::always_inline]] static index::Change commit_put(ItemNode& leaf, const Item* old, Item& item,
                                                          runtime::Worker& worker) noexcept {
     const std::uint64_t before = order_before(old, leaf);
@@ -124,7 +123,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   }
   [[gnu::noinline]] index::Change commit_rarer(ItemNode& leaf, bool found, std::uint64_t old,
                                                std::uint64_t value, runtime::Worker& worker) noexcept;
-  /// The usual end of a set: all of committed_rarer(), count() and answer() that it needs.
+  /// The usual end of a set: all steps of committed_rarer(), count() and answer() that it needs.
   [[nodiscard]] runtime::step stored(bool found, std::uint64_t old, runtime::Worker& worker);
   [[gnu::noinline]] runtime::step stored_rarer(const Item* before, Item& added, runtime::Worker& worker);
   [[gnu::noinline]] runtime::step committed_rarer(bool found, std::uint64_t old, runtime::Worker& worker);

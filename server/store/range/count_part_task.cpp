@@ -26,7 +26,7 @@ class CountPartTask::Leaf {
     if (!wanted_ || (!inside_ && state_.beyond(key))) {
       return false;
     }
-    if (minds_horizon_) [[unlikely]] {  // whether it counts as there or not
+    if (minds_horizon_) [[unlikely]] {  // also if the item does not count
       see(std::max({task_.here().cas_floor(), item.cas(), flushed_order_}));
     }
     if (!live_(item)) {
@@ -47,7 +47,7 @@ class CountPartTask::Leaf {
   RangeState& state_;
   Liveness live_;
   bool inside_;  ///< no entry is beyond the part
-  bool wanted_;  ///< somebody waits for the sum
+  bool wanted_;  ///< a client waits for the sum
   bool minds_horizon_;
   std::uint64_t flushed_order_ = 0;
 };
@@ -63,7 +63,7 @@ void CountPartTask::begin(ItemTree& tree, RangePartTask& part, bool with_numbers
   worker.create<CountPartTask>(tree, part, with_numbers, bounded, worker)->start(worker);
 }
 
-// The leaf's fence is that of its copy only if nobody wrote to it since.
+// The leaf still has the high fence that the walk copied only if no task has written to the leaf since.
 bool CountPartTask::leaf_is_inside() const noexcept {
   const runtime::OptimisticRead read{here(), seen_version()};
   const index::NodeMeta meta = here().meta();
@@ -82,7 +82,7 @@ CountPartTask::Leaf CountPartTask::leaf_visitor(runtime::Worker& worker) {
   return Leaf{*this, worker};
 }
 
-// The place of the part is written once, so that workers do not share its lines while they count.
+// Written once, so that workers do not share the part's cache line while they count.
 runtime::step CountPartTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
   RangePart& part = part_->part();
   part.tally = tally_;

@@ -1,4 +1,4 @@
-// mc: counts one part of a large range, on whichever worker took it.
+// mc: counts one part of a large range, on the worker that took the part.
 #pragma once
 
 #include "server/store/range/range_parts.hpp"
@@ -10,10 +10,10 @@ class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, p
 
  public:
   static constexpr const char* kName = "range count part";
-  /// Leaves between two looks whether the client is there, where another worker has to be asked.
+  /// So many leaves pass between two checks for the client, if another worker has to be asked.
   static constexpr std::uint32_t kLeavesPerLook = 1024;
 
-  /// Counts a part here. `bounded`: a count of more items than the state's limit is refused.
+  /// Counts a part on this worker. `bounded`: refuses to count more items than the state's limit.
   static void begin(ItemTree& tree, RangePartTask& part, bool with_numbers, bool bounded,
                     runtime::Worker& worker);
 
@@ -23,7 +23,7 @@ class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, p
   runtime::step finished(bool exhausted, runtime::Worker& worker);
 
  private:
-  /// Whether all entries of the leaf that was read lie before the end of the part.
+  /// Whether all entries of the leaf just read lie before the end of the part.
   [[nodiscard]] bool leaf_is_inside() const noexcept;
 
   friend class runtime::Worker;  // makes it

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kEveryLeaf = ~0U;
 
-/// The end of what counts as one group: no key of it is above.
+/// Raises `key` to the end of its group: no key of the group is above it.
 void raise_to_end_of_group(char* key, std::size_t group_bytes) noexcept {
   MXKV_ASSERT(group_bytes <= index::kMaxKeyBytes, "a group is named by the start of a key");
   std::memset(key + group_bytes, 0xFF, index::kMaxKeyBytes - group_bytes);
@@ -87,7 +87,7 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   if (state_.skip_start && key == task_.key()) {
     return true;
   }
-  saw(&item.item());  // whether it counts as there or not
+  saw(&item.item());  // also if the item does not count
   if (!live_(item)) {
     return true;
   }
@@ -119,8 +119,8 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   return !task_.skips_;
 }
 
-// The entries come behind one of the group, and the last one is of the group: so are all. What is not read is
-// estimated, and no reason to wait for the disk.
+// The entry before `first` is of the group, and so is the last one: so all between are. The unread items are
+// only estimated, and the reply does not wait for the disk for them.
 bool CountTask::takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last,
                             runtime::Worker& worker) {
   if (by_item_ || group_bytes_ == 0 || worker.local<WorkerContext>().replies->find(address_) == nullptr) {
@@ -219,7 +219,7 @@ void CountTask::write_total(ReplyQueue& queue) {
   queue.commit(address_.ticket, end_meta_line(out, *state_->meta));
 }
 
-// The task that goes on has a pin of its own: it carries a key, no pointer.
+// The EstimateTask pins for itself: it gets a key, no pointer.
 runtime::step CountTask::estimate_rest(runtime::Worker& worker) {
   MXKV_ASSERT(!exact_ && state_->lock == nullptr, "what is held is counted to its end");
   MXKV_ASSERT(delimiter_bytes_ == 0 && !numeric_.any(), "prefixes and numbers are counted, not estimated");
@@ -232,7 +232,7 @@ runtime::step CountTask::estimate_rest(runtime::Worker& worker) {
   return runtime::step::done;
 }
 
-// From the first item that was not counted, whether there will be parts or not.
+// Goes on at the first item that was not counted, whether there will be parts or not.
 runtime::step CountTask::divide_rest(runtime::Worker& worker) {
   MXKV_ASSERT(parts_ == nullptr && delimiter_bytes_ == 0, "a range without prefixes is divided once");
   state_->more = false;

@@ -1,13 +1,13 @@
-// mc: counts a range by reading the header of each item; with a delimiter, prefix by prefix. Unless it must
-// be exact, it leaves what is behind the first leaves to an EstimateTask.
+// mc: counts a range by reading the header of each item; with a delimiter, prefix by prefix. If the count
+// need not be exact, an EstimateTask estimates the items behind the first leaves.
 //
-// With a delimiter and without e, leaves that lie in one prefix as a whole are counted by their entries, of
-// which two are looked at; and where only names are wanted, it goes from prefix to prefix.
+// With a delimiter and without e, a leaf whose keys all have one prefix is counted by its number of entries;
+// only two of its items are read. If only names are wanted, the task jumps from prefix to prefix.
 //
-// A small range is one walk that yields between leaves. What is left of a large one behind the first leaves is
-// divided, where it must be exact and there are several workers (range_parts.hpp): each part counts for itself,
-// and the sum is told when all have ended. So it has no ceiling of its own. Prefixes are listed in pages: one
-// ends before a prefix, when the client's limit, the ceiling of items, or time is used up.
+// A small range is one walk that yields between leaves. Behind the first leaves a large range is divided into
+// parts, if the count must be exact and there are several workers (range_parts.hpp). Each part counts for
+// itself, and the reply adds them up when all have ended. So such a count has no ceiling. Prefixes are listed
+// in pages: a page ends before a prefix, when the client's limit, the ceiling of items, or time is used up.
 #pragma once
 
 #include "server/reply/connection_table.hpp"
@@ -24,9 +24,9 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
 
  public:
   static constexpr const char* kName = "range count";
-  /// Longest delimiter; the parser sees to it.
+  /// Longest delimiter; the parser checks it.
   static constexpr std::size_t kDelimiterBytes = protocol::kMaxDelimiterBytes;
-  /// What is counted before the rest is estimated.
+  /// Leaves to count before the rest is estimated.
   static constexpr std::uint32_t kLeavesCounted = 64;
 
   CountTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::RangeRequest& request,
@@ -39,7 +39,7 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept;
   bool takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last, runtime::Worker& worker);
   runtime::step finished(bool exhausted, runtime::Worker& worker);
-  /// At home: what was counted elsewhere has come, or all parts have ended.
+  /// At home: the walk has come from another worker, or all parts have ended.
   runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker) {
     delete std::exchange(parts_, nullptr);
@@ -60,9 +60,9 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
 
  private:
   [[nodiscard]] std::string_view delimiter() const noexcept { return {delimiter_, delimiter_bytes_}; }
-  /// Bytes of a key up to the end of the first delimiter behind the range's prefix; 0: there is none.
+  /// Bytes of a key up to the end of the first delimiter behind the range's prefix; 0: it has none.
   [[nodiscard]] std::size_t group_bytes_of(std::string_view key) const noexcept;
-  /// The key counts into another group than the one before. False: the page ends before it.
+  /// The next key is of another group. False: the page ends before it.
   bool change_group(std::size_t bytes, ReplyQueue& queue, runtime::Worker& worker);
   void write_group(ReplyQueue& queue);
   void write_total(ReplyQueue& queue);
@@ -73,19 +73,19 @@ class CountTask final : public index::ScanTask<CountTask, ItemTraits>, public Ra
   runtime::step answer(runtime::Worker& worker);
 
   RangeTally tally_;                ///< of the range, or of the group
-  std::uint64_t single_items_ = 0;  ///< keys without a delimiter
+  std::uint64_t single_items_ = 0;  ///< of keys without a delimiter
   std::uint64_t single_bytes_ = 0;
-  RangeParts* parts_ = nullptr;  ///< of what is behind the first leaves
+  RangeParts* parts_ = nullptr;  ///< of the range behind the first leaves
   RangeSplitting splitting_;
   std::uint32_t leaves_left_;  ///< before the rest is estimated, or divided
   protocol::NumericModes numeric_;
   bool exact_;                    ///< nothing is estimated
   bool by_item_;                  ///< reads each item
   bool names_only_;               ///< of prefixes
-  bool estimated_ = false;        ///< the group: not all items were read
-  bool skips_ = false;            ///< goes on behind the group
-  bool divides_ = false;          ///< at home, what is left
-  std::uint8_t group_bytes_ = 0;  ///< of the last key that was counted; 0: none, or it has no delimiter
+  bool estimated_ = false;        ///< of this group not all items were read
+  bool skips_ = false;            ///< the walk jumps behind the group
+  bool divides_ = false;          ///< at home: divides the rest of the range
+  std::uint8_t group_bytes_ = 0;  ///< of the last counted key; 0: no such key, or it has no delimiter
   std::uint8_t delimiter_bytes_ = 0;
   char delimiter_[kDelimiterBytes];
 };
@@ -114,7 +114,7 @@ class CountTask::Leaf {
   RangeState& state_;
   runtime::Worker& worker_;
   Liveness live_;
-  bool at_home_;       ///< else it is held, and nothing is written before all is counted
+  bool at_home_;       ///< else the range is held, and nothing is written before all is counted
   ReplyQueue* queue_;  ///< at home; null: the client is gone
 };
 

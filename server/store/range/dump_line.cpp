@@ -17,7 +17,7 @@ bool has_binary_key(const Item::View& item) noexcept {
   return !protocol::is_printable_key(item.key()) || item.item().marked(Item::kBinary);
 }
 
-/// Of the steady time, by the wall clock.
+/// Converts steady seconds to the wall clock.
 std::uint64_t by_wall(std::uint64_t steady_s, std::int64_t wall_ahead_s) noexcept {
   return static_cast<std::uint64_t>(
       std::max<std::int64_t>(static_cast<std::int64_t>(steady_s) + wall_ahead_s, 0));

@@ -1,4 +1,4 @@
-// What a dump tells of an item, in memcached's words.
+// The line of an item in a dump, in memcached's words.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace mxkv::server {
 
 inline constexpr std::size_t kMostDumpLineBytes = 3 * index::kMaxKeyBytes + 256;
 
-/// What a line tells. Times are those of the wall clock, in seconds.
+/// The fields of a line. Times are those of the wall clock, in seconds.
 struct DumpedItem {
   std::string_view key{};
   std::uint64_t value_bytes = 0;
@@ -26,14 +26,15 @@ struct DumpedItem {
   bool binary_key = false;
 };
 
-/// Whether an item that is there has a line.
+/// Whether the dump lists this live item.
 [[nodiscard]] bool is_dumped(dump_form form, const Item::View& item) noexcept;
-/// Its line, at most kMostDumpLineBytes. Times are told by the wall clock, as absolute exptimes are.
+/// Writes the item's line, at most kMostDumpLineBytes. Times are those of the wall clock, as absolute
+/// exptimes are.
 char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept;
-/// The same of an item that another node told of.
+/// The same for an item of another node.
 char* write_dump_line(char* out, dump_form form, const DumpedItem& item) noexcept;
 
-/// What follows the last line.
+/// The line behind the last item.
 [[nodiscard]] inline std::string_view end_of_dump(dump_form form) noexcept {
   return form == dump_form::mgdump ? protocol::kMetaMiss : protocol::kEnd;
 }

@@ -19,7 +19,7 @@ constexpr std::size_t kPagesAWorker = 4;
 
 }  // namespace
 
-/// Tells home of a page.
+/// Tells home that a page has ended.
 class DumpPageTask final : public runtime::DependentTask {
  public:
   static constexpr const char* kName = "dump page";

@@ -1,9 +1,10 @@
-// Several pages of a dump at once: the next leaves of the tree are divided into parts (range_parts.hpp), each of
-// which fills a page of its own. Home is told of each page, and has them follow each other into the reply as soon as
-// all before have come: so it sends while others make the next ones.
+// Several pages of a dump at once. The next leaves of the tree are divided into parts (range_parts.hpp), each
+// of which fills its own page. Each part tells home when its page has ended. Home appends the pages to the
+// reply in order, each as soon as all pages before it have come: so home sends while other workers make the
+// next pages.
 //
-// Pages have a fixed size. A part that does not fit its page ends there what is sent: the pages behind it are made
-// anew, and have fewer leaves.
+// Pages have a fixed size. If a part does not fit its page, the reply ends with that page. The next pages of
+// the dump begin behind its last line, and have fewer leaves.
 #pragma once
 
 #include <vector>
@@ -22,11 +23,11 @@ class DumpPagesTask final : public runtime::MxTask, public RangeWalk {
 
   static void begin(ItemTree& tree, DumpProgress& progress, const ReplyAddress& address,
                     const RangeSplitting& how, runtime::Worker& worker);
-  /// At home: all have ended, or there are none.
+  /// At home: all parts have ended, or the range was not divided.
   runtime::step execute(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
-  /// A part has filled its page. On the worker of the part, before the part ends.
+  /// A part has filled its page. Called on the part's worker, before the part ends.
   void page_ended(DumpPage& page, runtime::Worker& worker);
 
   // --- For RangeParts ---
@@ -44,11 +45,11 @@ class DumpPagesTask final : public runtime::MxTask, public RangeWalk {
   ItemTree* tree_;
   DumpProgress* progress_;
   RangeSplitting how_;
-  RangeParts* parts_ = nullptr;   ///< null: it was not divided
-  std::size_t charged_;           ///< bytes, for their texts
-  std::vector<DumpPage>* pages_;  ///< its own
-  std::size_t sent_ = 0;          ///< whole pages
-  bool stopped_ = false;          ///< the page behind them was full, and sent; no other is
+  RangeParts* parts_ = nullptr;   ///< null: the range was not divided
+  std::size_t charged_;           ///< bytes, for the texts of the pages
+  std::vector<DumpPage>* pages_;  ///< owned
+  std::size_t sent_ = 0;          ///< pages that were sent and were not full
+  bool stopped_ = false;          ///< a full page was sent: no page behind it is
 };
 
 static_assert(sizeof(DumpPagesTask) <= runtime::kLargestTaskBytes);

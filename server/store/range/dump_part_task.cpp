@@ -48,8 +48,8 @@ class DumpPartTask::Leaf {
   DumpPage& page_;
   Liveness live_;
   char* out_;
-  bool wanted_;                 ///< somebody waits for the lines
-  const Item* last_ = nullptr;  ///< that has a line
+  bool wanted_;                 ///< a client waits for the lines
+  const Item* last_ = nullptr;  ///< the last item with a line
 };
 
 DumpPartTask::DumpPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part,

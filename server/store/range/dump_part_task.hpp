@@ -1,4 +1,5 @@
-// A page of a dump that is made beside others, on whichever worker took it, and sent when those before it were.
+// One page of a dump, made beside others on the worker that took its part. Home sends it after those before
+// it.
 #pragma once
 
 #include "server/store/range/dump_progress.hpp"
@@ -8,15 +9,16 @@ namespace mxkv::server {
 
 class DumpPagesTask;
 
-/// Lines of one page, in order. Thread-safety: whoever has the part; its operation, at home, when it has ended.
+/// The lines of one page, in order. Thread-safety: the part's worker; the operation, at home, once the page
+/// has ended.
 struct alignas(runtime::kCacheLineBytes) DumpPage {
   char* text = nullptr;
   std::size_t room = 0;      ///< of the text
   std::size_t bytes = 0;     ///< written
   std::uint32_t leaves = 0;  ///< seen
-  bool full = false;         ///< there is more of the part, behind `last`
-  bool ended = false;        ///< told to home
-  HeldKey last;              ///< the last key that has a line; empty: none has
+  bool full = false;         ///< the part has more lines, behind `last`
+  bool ended = false;        ///< home knows that the page has ended
+  HeldKey last;              ///< the key of the last line; empty: there is no line
 };
 
 class DumpPartTask final : public index::ScanTask<DumpPartTask, ItemTraits>, public PartWalk {
@@ -25,7 +27,7 @@ class DumpPartTask final : public index::ScanTask<DumpPartTask, ItemTraits>, pub
  public:
   static constexpr const char* kName = "dump part";
 
-  /// Makes a page of a part here.
+  /// Makes the page of a part on this worker.
   static void begin(ItemTree& tree, RangePartTask& part, dump_form form, DumpPage& page, DumpPagesTask& whole,
                     runtime::Worker& worker);
 

@@ -1,9 +1,9 @@
-// How far a dump of all keys has come (lru_crawler metadump, mgdump, stats cachedump). A session owns it and
-// starts one page after the other; while a page runs it belongs to the page's task as well: who leaves last
+// The progress of a dump of all keys (lru_crawler metadump, mgdump, stats cachedump). A session owns it and
+// starts one page after the other. While a page runs, the page's task shares it: the last of the two to leave
 // deletes it.
 //
-// The first page tells how many leaves make one. From then on a page may be as many of these, made side by side, as
-// the session has room for.
+// The first page shows how many leaves fill a page. From then on a "page" may be several made side by side,
+// as many as the session has room for.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 
 namespace mxkv::server {
 
-/// What a line of a dump looks like.
+/// The form of a dump's lines.
 enum class dump_form : std::uint8_t {
-  metadump,   ///< what memcached's crawler tells of an item
+  metadump,   ///< the data that memcached's crawler prints
   mgdump,     ///< an mg command
   cachedump,  ///< ITEM <key> [<bytes> b; <time of expiry> s]; binary keys are left out
 };
@@ -40,13 +40,13 @@ class DumpProgress {
   // --- For the session ---
   [[nodiscard]] bool running() const noexcept { return running_; }
   [[nodiscard]] bool ended() const noexcept { return ended_ && !running_; }
-  /// `room`: for so many bytes, as far as more than one page is made at once.
+  /// `room`: bytes for pages that are made side by side; one page is made in any case.
   void begin_page(std::size_t room) noexcept {
     MXKV_ASSERT(!running_ && !ended_, "pages of a dump follow each other, up to its end");
     running_ = true;
     pages_ = std::clamp<std::size_t>(room / page_bytes_, 1, kMostPages);
   }
-  /// The session does not need it any more.
+  /// The session is done with the dump.
   void leave() noexcept {
     MXKV_ASSERT(!left_, "a session leaves its dump once");
     left_ = true;
@@ -57,41 +57,41 @@ class DumpProgress {
 
   // --- For the page's task ---
   [[nodiscard]] dump_form form() const noexcept { return form_; }
-  /// Of output; a page ends above it, and one that is made beside others has no more.
+  /// Of output. A page ends above it; a page that is made beside others has at most so many bytes.
   [[nodiscard]] std::uint32_t page_bytes() const noexcept { return page_bytes_; }
   [[nodiscard]] bool full() const noexcept { return lines_left_ == 0; }
-  /// Where it goes on; empty: from the beginning.
+  /// The key where the dump goes on; empty: the beginning.
   [[nodiscard]] std::string_view from() const noexcept { return {from_, from_bytes_}; }
-  /// Whether that key itself was written.
+  /// Whether that key's own line was already written.
   [[nodiscard]] bool skips_from() const noexcept { return skips_from_; }
   /// A line was written.
   void count_line() noexcept {
     MXKV_DCHECK(lines_left_ > 0, "no line is written above what was asked for");
     --lines_left_;
   }
-  /// All up to this key was written.
+  /// All lines up to this key were written.
   void note(std::string_view key) noexcept { go_on_at(key, true); }
-  /// All before this key was written.
+  /// All lines before this key were written.
   void go_on_at(std::string_view key) noexcept { go_on_at(key, false); }
 
-  /// Pages that the next one may be; 1 where it is not known yet how long one is.
+  /// Pages to make at once; 1 while it is not known how many leaves fill one.
   [[nodiscard]] std::size_t pages() const noexcept {
     return leaves_a_page_ == 0 || lines_left_ <= kUnlimited / 2 ? 1 : pages_;
   }
-  /// Room for pages that are made side by side, until they have ended. One a page, once it was used.
+  /// Memory of pages that are made side by side, until they have ended. Allocated at first use, one a page.
   [[nodiscard]] std::vector<std::unique_ptr<char[]>>& texts() noexcept { return texts_; }
-  /// Leaves that make about one page; 0: not known yet.
+  /// Leaves that fill about one page; 0: not known yet.
   [[nodiscard]] std::uint32_t leaves_a_page() const noexcept { return leaves_a_page_; }
-  /// So many leaves had so many bytes of lines. A page is to have room for some more than that.
+  /// Learns that `leaves` leaves had `bytes` bytes of lines. A page is planned to leave some room.
   void learn(std::uint64_t bytes, std::uint64_t leaves, std::uint32_t most_leaves) noexcept {
     const std::uint64_t fit =
         leaves * (std::uint64_t{page_bytes_} / 4 * 3) / std::max<std::uint64_t>(bytes, 1);
     leaves_a_page_ = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, most_leaves));
   }
-  /// `all`: there is nothing behind this page.
+  /// `all`: no line is left behind this page.
   void end_page(bool all) noexcept {
     MXKV_ASSERT(running_, "a page that ends has begun");
-    texts_.clear();  // a client that does not read keeps none
+    texts_.clear();  // a client that does not read keeps no memory
     running_ = false;
     ended_ = all;
     if (left_) {

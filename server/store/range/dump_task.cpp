@@ -52,7 +52,7 @@ class DumpTask::Leaf {
   Liveness live_;
   ReplyQueue* queue_;  ///< null: the client is gone
   bool wanted_;
-  const Item* last_ = nullptr;  ///< that was written
+  const Item* last_ = nullptr;  ///< the last item with a line
 };
 
 void DumpTask::begin(ItemTree& tree, DumpProgress& progress, const ReplyAddress& address,

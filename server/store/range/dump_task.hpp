@@ -1,5 +1,5 @@
-// One page of a dump of all keys, in key order: lines as memcached writes them. Nothing is
-// bumped, and values are not read.
+// One page of a dump of all keys, in key order: lines as memcached writes them. It bumps no item and reads no
+// value.
 #pragma once
 
 #include "server/store/range/dump_progress.hpp"
@@ -13,11 +13,11 @@ class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
 
  public:
   static constexpr const char* kName = "dump";
-  /// Pages that are made side by side have so many times as many leaves as parts of other ranges, at most.
+  /// A page made beside others may have at most so many times the leaves of a part of another range.
   static constexpr std::uint32_t kMostLeavesOfParts = 8;
 
-  /// Starts a page here. `how`: pages that follow may be made side by side; then the first one ends where other
-  /// ranges are divided.
+  /// Starts a page here. `how`: later pages may be made side by side. Then this first page ends at the number
+  /// of leaves where other ranges are divided.
   static void begin(ItemTree& tree, DumpProgress& progress, const ReplyAddress& address,
                     const RangeSplitting& how, runtime::Worker& worker);
 
@@ -50,7 +50,7 @@ class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
   std::uint32_t most_leaves_;
   std::uint32_t leaves_ = 0;  ///< seen
   std::uint32_t bytes_ = 0;   ///< written
-  HeldKey key_;               ///< where to go on
+  HeldKey key_;               ///< where the dump goes on
 };
 
 static_assert(sizeof(DumpTask) <= runtime::kLargestTaskBytes);

@@ -36,7 +36,7 @@ bool EstimateTask::walked(const index::Entries& leaf, double weight, bool whole,
   if (whole) {
     counted_.items += found.items;
     counted_.bytes += found.bytes;
-    walks_ = 0;  // the range shrank to one leaf meanwhile: what earlier walks guessed does not count
+    walks_ = 0;  // the range has shrunk to one leaf: earlier walks no longer count
     items_ = {};
     bytes_ = {};
     return false;

@@ -1,7 +1,7 @@
-// mc without e: what a range of many leaves holds, by random walks (index/sample_task.hpp). It goes on where
-// a CountTask that counted the first leaves gave up, so that small ranges are exact and what is estimated is
-// wide. What is told of the error holds for items and bytes alike: where a few values make up most of the
-// bytes, those are much less sure.
+// mc without e: estimates a range of many leaves by random walks (index/sample_task.hpp). It takes over from
+// a CountTask that has counted the first leaves. So small ranges are exact, and only wide ones are estimated.
+// The printed error holds for items and bytes alike; if a few values make up most of the bytes, the bytes are
+// much less certain.
 #pragma once
 
 #include "index/sample_task.hpp"
@@ -19,9 +19,9 @@ class EstimateTask final : public index::SampleTask<EstimateTask, ItemTraits>, p
   static constexpr const char* kName = "range estimate";
   static constexpr std::uint32_t kWalks = 256;
   static constexpr std::uint32_t kMostWalks =
-      1024;  ///< where sizes differ so much that bytes are less sure than items
+      1024;  ///< if sizes differ so much that the bytes are less certain than the items
 
-  /// Takes over `state`; the range goes on at `from`, what is before it is `counted`.
+  /// Takes over `state`. The rest of the range begins at `from`; `counted` has the items before it.
   EstimateTask(const runtime::TaskClass* task_class, ItemTree& tree, std::string_view from,
                const RangeTally& counted, RangeState& state, const ReplyAddress& address,
                std::uint64_t seed) noexcept;
@@ -33,15 +33,15 @@ class EstimateTask final : public index::SampleTask<EstimateTask, ItemTraits>, p
   void discard(runtime::Worker& worker) { release(worker); }
 
  private:
-  /// What walks found of one thing.
+  /// The walks' findings for one quantity.
   struct Found {
     double sum = 0;
     double squares = 0;
     double cubes = 0;
 
     void add(double number) noexcept;
-    /// Twice the standard error of the mean, wider where a few walks found far more than the others: of such,
-    /// more have yet to be met.
+    /// Twice the standard error of the mean. It is wider if a few walks found far more than the others, since
+    /// more such leaves are probably left.
     [[nodiscard]] double margin(double walks) const noexcept;
   };
 

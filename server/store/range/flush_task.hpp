@@ -1,4 +1,4 @@
-// flush_all: the tree is replaced by an empty one, while all keys are held.
+// flush_all: replaces the tree by an empty one while it holds all keys.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace mxkv::server {
 
-/// Clears the tree for a client that waits. Holds all keys meanwhile.
+/// Clears the tree for a client that waits, holding all keys meanwhile.
 class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  public:
-  /// Room above the order of a flush and above its time, for uniques that other workers mint in the old tree
-  /// meanwhile: no put in the new tree may repeat them. The room above the order is what the writes under way can
-  /// take. It must stay small: a flush starts above the floor of the flush before, and ages of items are told by
-  /// their orders.
+  /// Room above the flush's order and time for uniques that other workers mint in the old tree meanwhile: no
+  /// put in the new tree may repeat them. The room above the order is for the writes under way. It must stay
+  /// small: a flush starts above the floor of the flush before, and the age of an item is computed from its
+  /// order.
   static constexpr std::uint64_t kMintsUnderWay = 256;
   static constexpr std::uint64_t kMintSlackUs = 1U << 16U;
   static constexpr const char* kName = "flush_all";

@@ -15,7 +15,7 @@ constexpr std::string_view kVerb = "VALUE ";
 constexpr std::size_t kLeastKey = 16;
 constexpr std::size_t kMostKey = 32;
 
-/// What entries of equal lengths have in common.
+/// The common properties of entries with equal lengths.
 struct Form {
   std::uint32_t of = 0;  ///< Item::View::form(); no usual item has 0
   std::size_t key_bytes = 0;
@@ -43,7 +43,7 @@ struct Form {
   }
 };
 
-/// As prefetch_record(), without a loop for items of up to three lines.
+/// Does prefetch_record(), without a loop for items of up to three lines.
 [[gnu::always_inline]] inline void ask_for(std::uint64_t value) noexcept {
   const unsigned lines = ItemRecord::lines(value);
   if (lines > 3) [[unlikely]] {

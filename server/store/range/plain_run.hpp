@@ -1,8 +1,8 @@
-// The usual entries of a range as VALUE lines and data: a loop with few cases, so that what it needs stays in
+// Writes the usual entries of a range as VALUE lines and data: a loop with few cases, whose state stays in
 // registers.
 //
-// Usual is an item without fields (flags, expiry, a client's unique), with a printable key of 16 to 32 bytes
-// and a value below 1000. The loop stops at anything else, and where room or a limit might not do.
+// A usual item has no fields (flags, expiry, a client's unique), a printable key of 16 to 32 bytes and a
+// value below 1000 bytes. The loop stops at any other entry, and where room or a limit might not suffice.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,17 @@ namespace mxkv::server {
 struct PlainRun {
   static constexpr std::size_t kMostValueBytes = 999;
 
-  const std::uint64_t* at;  ///< value words of entries; goes up to what is left
+  const std::uint64_t* at;  ///< value words of entries; moves to the first entry left
   const std::uint64_t* end;
-  const std::uint64_t* asked_end;  ///< entries before it are asked for when their turn comes near
-  char* out;                       ///< goes behind what was written
+  const std::uint64_t* asked_end;  ///< entries before it are prefetched shortly before their turn
+  char* out;                       ///< moves behind the bytes written
   std::size_t room;                ///< at `out`
   std::uint64_t bytes_left;        ///< of keys and values
-  std::uint64_t flushed;           ///< items up to this cas unique are gone
-  std::uint64_t newest;            ///< replies wait for those above; kNoHorizon: for none
+  std::uint64_t flushed;           ///< a flush has taken items up to this cas unique
+  std::uint64_t newest;            ///< the reply would wait for the disk for items above; kNoHorizon: for
+                                   ///< none
 
-  /// `state`: tells the far bound.
+  /// `state`: has the far bound.
   void write(const RangeState& state) noexcept;
 };
 

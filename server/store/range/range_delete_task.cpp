@@ -70,7 +70,8 @@ verdict RangeDeleteTask::judge(std::uint64_t /*head*/, std::uint64_t value, Remo
   return counts_ ? verdict::keep : verdict::erase;
 }
 
-// An operation that holds the range minds nobody; who is admitted minds the other slots.
+// An operation that holds its range is never refused. A page that was admitted to a slot is refused by other
+// slots only.
 bool RangeDeleteTask::refuses(std::uint64_t value, runtime::Worker& worker) noexcept {
   const RangeLocks& locks = *worker.local<WorkerContext>().locks;
   if (holds() || locks.gate.all_open()) [[likely]] {
@@ -95,7 +96,7 @@ step RangeDeleteTask::refused(runtime::Worker& worker) {
   return pass_.await(locks, refused_, *this) ? step::parked : step::again;
 }
 
-// With X the whole has passed the commit point already.
+// With X the whole range has passed the commit point already.
 index::Change RangeDeleteTask::erasing(ItemNode& leaf, std::uint64_t value,
                                        runtime::Worker& worker) noexcept {
   MXKV_DCHECK(!counts_, "nothing goes before all is counted");
@@ -142,7 +143,7 @@ step RangeDeleteTask::finished(runtime::Worker& worker) {
     return rescan(worker);
   }
   if (worker.id().value() != address_.worker) {
-    state_->keep_last();  // while the item is there
+    state_->keep_last();  // while the item still exists
     let_go(worker);
     return go_home(*this, address_);
   }

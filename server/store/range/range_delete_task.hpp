@@ -1,12 +1,13 @@
-// mx: removes one page of a range, leaf by leaf, without reading a value; with X all of it, or nothing.
+// mx: removes one page of a range, leaf by leaf, without reading a value. With X it removes the whole range,
+// or nothing.
 //
 // A page ends as a page of a scan does: at the client's limit, at the far bound, or at a ceiling of items or
-// time, with a cursor if more is left. Items that have expired go too, and do not count. Each leaf is one
-// write; it waits where an operation holds one of the keys.
+// time, with a cursor if more is left. It removes expired items, too, but does not count them. Each leaf is
+// one write, which waits while an operation holds one of the keys.
 //
 // With X the range is held. The task goes over it twice: it counts first, and removes only if there are not
-// too many; removing cannot fail. Of a large range what is behind the first leaves is divided (range_parts.hpp),
-// and all of it the second time: a part's walk is such a task, too.
+// too many items; removing cannot fail. Behind the first leaves a large range is divided into parts
+// (range_parts.hpp), and the second pass is divided from its start. A part's walk is a RangeDeleteTask, too.
 #pragma once
 
 #include "index/edit_task.hpp"
@@ -17,12 +18,12 @@
 
 namespace mxkv::server {
 
-/// What one leaf gives away.
+/// The items that one leaf gives away.
 struct RemovedOfLeaf {
   std::uint64_t live = 0;
   const Item* last = nullptr;  ///< the last live one
-  bool more = false;           ///< another live one stays
-  bool divides = false;        ///< they are the first of a part
+  bool more = false;           ///< another live item stays
+  bool divides = false;        ///< the live items are the first of a part
   bool timed = false;          ///< `late` is known
   bool late = false;
 };
@@ -64,17 +65,17 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   void undivided(runtime::Worker& worker);
 
  private:
-  /// Whether the range is held, by this task or by the whole that it is a part of.
+  /// Whether this task holds the range, or the whole of which it is a part.
   [[nodiscard]] bool holds() const noexcept { return state_->lock != nullptr || is_part(); }
-  /// All are counted: what follows cannot fail.
+  /// All items are counted. Nothing after this can fail.
   void pass_commit_point(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
   void write_reply(ReplyQueue& queue);
 
   WriteGateTicket pass_;
-  std::uint32_t refused_ = 0;  ///< slot that an operation holds
+  std::uint32_t refused_ = 0;  ///< the slot that an operation holds
   bool waiting_ = false;       ///< at the gate
-  bool counts_ = false;        ///< goes over its range for the first time
+  bool counts_ = false;        ///< it goes over its range for the first time
 };
 
 static_assert(sizeof(RangeDeleteTask) <= runtime::kLargestTaskBytes);

@@ -1,6 +1,6 @@
-// One leaf of a page: what is the same for all its entries is looked up once, and their replies go into one
-// piece of the output. Most entries are live, printable, small, and within all limits: take_run() writes rows
-// of such (plain_run.hpp), and leaves alone what is anything else; visit() decides about that.
+// One leaf of a page. State that is the same for all its entries is looked up once, and their replies go into
+// one piece of the output. Most entries are live, printable, small, and within all limits: take_run() writes
+// rows of such entries (plain_run.hpp). visit() decides about every other entry.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,7 @@
 
 namespace mxkv::server {
 
-/// Thread-safety: owner worker only, while pinned; the reply of `address` is written by nobody else
-/// meanwhile.
+/// Thread-safety: owner worker only, while pinned. No other task writes the reply of `address` meanwhile.
 class RangeLeaf {
  public:
   /// `start`: the first key of the page, if state.skip_start.
@@ -38,8 +37,8 @@ class RangeLeaf {
     saw(nullptr);
   }
 
-  /// Takes usual entries from `from` on, and returns the first that it leaves to visit(): never the last one
-  /// of a page.
+  /// Writes usual entries from `from` on. Returns the first entry that it leaves to visit(). It never takes
+  /// the last entry of a page.
   unsigned take_run(const index::LeafEntries& entries, unsigned from, unsigned to, unsigned ask_to);
 
   /// Takes an entry, in order. False: the page is at its end.
@@ -50,7 +49,7 @@ class RangeLeaf {
       return false;
     }
     if (newest_ != WorkerContext::kNoHorizon) [[unlikely]] {
-      saw(&item.item());  // whether it counts as there or not
+      saw(&item.item());  // also if the item does not count
     }
     if (skips(key) || !live_(item)) {
       return true;
@@ -61,7 +60,7 @@ class RangeLeaf {
     }
     if (state_.keys_only || state_.base64 || item.large()) [[unlikely]] {
       if (item.large() && !state_.keys_only && queue_ == state_.away) {
-        state_.goes_on_at = &item.item();  // a reference to it would be another worker's to give back
+        state_.goes_on_at = &item.item();  // a reference to its value would be another worker's to give back
         return false;
       }
       write_unusual(key, item);
@@ -72,15 +71,15 @@ class RangeLeaf {
     ++state_.items;
     state_.bytes += bytes;
     state_.last = &item.item();
-    // Without a cursor to print nobody needs to know whether there is more.
+    // Without a cursor in the reply it need not be known whether there is more.
     return state_.items < state_.item_limit || state_.ceiling || state_.want_cursor;
   }
 
  private:
-  /// That take_run() writes into; more is taken with an entry that it leaves.
+  /// Room that take_run() writes into. If less is left, visit() takes an entry, which gets more.
   static constexpr std::size_t kLeastRoom = kAroundValue + 500;
 
-  /// The reply waits until it is on disk.
+  /// Makes the reply wait until the item's data is on disk.
   void saw(const Item* item) noexcept {
     if (state_.away != nullptr && queue_ == state_.away) {
       note_read(item, leaf_, state_.seen_order, worker_.local<WorkerContext>());
@@ -92,7 +91,7 @@ class RangeLeaf {
     if (!state_.skip_start) [[likely]] {
       return false;
     }
-    state_.skip_start = false;  // only the first entry can be it
+    state_.skip_start = false;  // only the first entry can be the start
     return key == start_;
   }
   [[nodiscard]] bool within_limits(std::uint64_t bytes) noexcept {
@@ -104,7 +103,7 @@ class RangeLeaf {
     }
     return within;
   }
-  /// Whether the client is there, and could read the key.
+  /// Whether the client is still there, and its protocol can carry the key.
   [[nodiscard]] bool can_write(std::string_view key) noexcept {
     if (!protocol::is_printable_key(key) && !state_.base64) [[unlikely]] {
       state_.binary_key = true;
@@ -122,7 +121,7 @@ class RangeLeaf {
   ReplyWriter writer_;
   std::uint32_t ticket_;
   bool time_is_up_;       ///< for entries that are not the first
-  std::uint64_t newest_;  ///< items above have the reply wait
+  std::uint64_t newest_;  ///< items above it make the reply wait
   const ItemNode& leaf_;
   const ReplyAddress& address_;
   std::string_view start_;

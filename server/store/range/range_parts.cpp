@@ -12,7 +12,7 @@ namespace mxkv::server {
 
 using runtime::step;
 
-/// Finds where the parts begin.
+/// Finds the first keys of the parts.
 class RangeDivideTask final : public index::DivideTask<RangeDivideTask, ItemTraits> {
   using Base = index::DivideTask<RangeDivideTask, ItemTraits>;
 
@@ -36,7 +36,7 @@ class RangeDivideTask final : public index::DivideTask<RangeDivideTask, ItemTrai
   RangeParts* parts_;
 };
 
-/// What comes after all parts.
+/// Runs after all parts.
 class RangeFinalTask final : public runtime::DependentTask {
  public:
   static constexpr const char* kName = "range final";
@@ -55,7 +55,7 @@ class RangeFinalTask final : public runtime::DependentTask {
   RangeParts* parts_;
 };
 
-/// Looks whether the client is still there, at home, for a part elsewhere.
+/// Runs at home for a part elsewhere: looks whether the client is still there.
 class RangeClientTask final : public runtime::DependentTask {
  public:
   static constexpr const char* kName = "range client";
@@ -86,7 +86,7 @@ void RangeParts::begin(runtime::Worker& worker) {
   }
 }
 
-// The bound behind so many leaves ends a strip, before that of the range.
+// A strip ends at the bound behind its last leaf, if the range does not end before.
 bool RangeParts::ends_before(std::string_view key) {
   if (state_->beyond(key)) {
     return true;
@@ -115,7 +115,7 @@ void RangeParts::divided(unsigned level, runtime::Worker& worker) {
   }
 }
 
-// Parts are spawned from the last, so that the first is the youngest, which the group takes first.
+// Parts are spawned last to first: the group takes the youngest first, which is then the first part.
 bool RangeParts::start(runtime::Worker& worker) {
   MXKV_ASSERT(is_home(worker), "parts are spawned at home");
   runtime::Result<runtime::Join*> join = worker.runtime().joins().create("parts of a range");
@@ -163,7 +163,7 @@ step RangePartTask::execute(runtime::Worker& worker) {
   if (!parts_->is_home(worker)) {
     MXKV_PATH(range_part_away);
   }
-  parts_->user_->start_part(*parts_->operation_, *this, worker);  // whose walk has this from now on
+  parts_->user_->start_part(*parts_->operation_, *this, worker);  // whose walk owns this from now on
   return step::parked;
 }
 

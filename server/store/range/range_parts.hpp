@@ -5,12 +5,13 @@
 //   at home           separators of        deferred, before a join:       after it,          at home
 //                     inner nodes          starts the part's walk         bound to home
 //
-// The operation, which has found its range to be large, rests meanwhile without a pin; it keeps its reply, and
-// the lock of its range if it has one. A part's walk is a task of its own, with a pin and a state of the worker that took
-// the part. What the part came to goes into a place of its own, which the operation reads when all have ended.
-// It may have the same parts gone over again.
+// Once the operation has found its range to be large, it rests without a pin. It keeps its reply, and the
+// lock of its range if it has one. A part's walk is a task of its own, with a pin and a state of the worker
+// that took the part. Each part has its own place for results, which the operation reads when all parts have
+// ended. The operation may have the same parts walked again.
 //
-// Who only reads for a client that has gone gives up. Only home knows: a part elsewhere has it asked now and then.
+// An operation that only reads gives up when its client has gone. Only home knows that, so a part elsewhere
+// asks home now and then.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,7 @@ namespace mxkv::server {
 class RangePartTask;
 class RangeParts;
 
-/// What an operation does with its parts.
+/// The functions that an operation has for its parts.
 template <class T>
 concept DividedOperation = requires(T task, RangePartTask& part, runtime::Worker& worker) {
   task.start_part(part,
@@ -39,11 +40,11 @@ concept DividedOperation = requires(T task, RangePartTask& part, runtime::Worker
   task.undivided(worker);    // at home: there are no parts, it goes on by itself
 };
 
-/// One part, and what it came to. Thread-safety: whoever has the part; the operation when all have ended.
+/// One part and its result. Thread-safety: the part's worker; the operation when all parts have ended.
 struct alignas(runtime::kCacheLineBytes) RangePart {
   std::string from;  ///< its first key
   RangeTally tally;
-  std::uint64_t seen_order = 0;  ///< greatest order read; kept where reads wait for the disk
+  std::uint64_t seen_order = 0;  ///< the greatest order read; only kept if reads wait for the disk
   bool too_many = false;
   bool no_memory = false;
 
@@ -57,14 +58,14 @@ struct alignas(runtime::kCacheLineBytes) RangePart {
 /// Thread-safety: see each function.
 class RangeParts {
  public:
-  /// For an operation that has `state` and walks from `from` on.
+  /// For an operation with `state`, whose walk is at `from`.
   template <DividedOperation T>
   [[nodiscard]] static RangeParts* of(T& operation, ItemTree& tree, const RangeState& state,
                                       std::string_view from, bool skips_from, const ReplyAddress& address,
                                       const RangeSplitting& how) {
     return new RangeParts{operation, kUser<T>, tree, state, from, skips_from, address, how};
   }
-  /// The same of the first `leaves` leaves or so alone; strip_end() tells where they end.
+  /// The same for about the first `leaves` leaves only; strip_end() says where they end.
   template <DividedOperation T>
   [[nodiscard]] static RangeParts* of_strip(std::size_t leaves, T& operation, ItemTree& tree,
                                             const RangeState& state, std::string_view from, bool skips_from,
@@ -79,36 +80,36 @@ class RangeParts {
 
   // --- For the operation, at home ---
 
-  /// Divides the range and starts its parts. The operation rests from now on, without a pin.
+  /// Divides the range and starts its parts. From now on the operation rests, without a pin.
   void begin(runtime::Worker& worker);
-  /// Has all parts gone over, once more; the first one from `from` on. False: that cannot be now, and the
-  /// operation goes on by itself.
+  /// Starts a second walk of all parts, the first one at `from`. False: that is impossible now, and the
+  /// operation walks the range alone.
   [[nodiscard]] bool start_again(std::string_view from, bool skips_from, runtime::Worker& worker);
-  /// What they came to, in the order of the range. When all have ended.
+  /// The results of the parts, in the order of the range. When all have ended.
   [[nodiscard]] const std::vector<RangePart>& ended() const noexcept { return parts_; }
-  /// The first key behind a strip; empty: it goes to the end of the range.
+  /// The first key behind a strip; empty: the strip goes to the end of the range.
   [[nodiscard]] std::string_view strip_end() const noexcept { return strip_end_; }
   /// The number of a part, from 0.
   [[nodiscard]] std::size_t number_of(const RangePart& part) const noexcept {
     return static_cast<std::size_t>(&part - parts_.data());
   }
-  /// A reply that tells of the parts waits for the disk where they have seen what is not there.
+  /// Makes the operation's reply wait for the disk if a part has read data that is not on disk yet.
   void await_reads(runtime::Worker& worker) const noexcept;
 
   // --- For walks, any worker ---
 
   [[nodiscard]] const ReplyAddress& address() const noexcept { return address_; }
-  /// A state for the walk of a part, which begins at the part's first key; `skip_start` is as it is to be.
+  /// Makes the state of a part's walk, with its `skip_start`. The walk begins at the part's first key.
   [[nodiscard]] RangeState* state_of(const RangePart& part, runtime::Worker& worker) const;
-  /// Asks others to end: what they find does not count any more. Relaxed: nothing else is told by it.
+  /// Asks the other parts to end: their results no longer count. Relaxed: the flag publishes nothing else.
   void give_up() noexcept { given_up_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool given_up() const noexcept { return given_up_.load(std::memory_order_relaxed); }
-  /// Spawns a task of a part that has not ended, for home: it is done before parts_ended().
+  /// Spawns a task at home for a part that has not ended. The task is done before parts_ended().
   void send_home(runtime::DependentTask& task, runtime::Worker& worker);
   [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
     return worker.id().value() == address_.worker;
   }
-  /// Whether the client is still there, as far as is known here. Of an operation that only reads.
+  /// Gives up if the client has gone; elsewhere, asks home to check that. For operations that only read.
   void look_for_client(runtime::Worker& worker);
 
  private:
@@ -157,18 +158,18 @@ class RangeParts {
   ItemTree* tree_;
   const RangeState* state_;  ///< the operation's
   std::string from_;
-  bool skips_from_;  ///< the first key itself is not wanted
+  bool skips_from_;  ///< the walk leaves out the first key itself
   ReplyAddress address_;
   RangeSplitting how_;
-  std::size_t strip_leaves_ = 0;  ///< 0: all of the range is gone over
+  std::size_t strip_leaves_ = 0;  ///< 0: the parts cover the whole range
   std::string strip_end_;
   index::SpacedKeys<std::string> keys_{0};
   std::vector<RangePart> parts_;
-  runtime::Join* join_ = nullptr;  ///< good while a part is open
+  runtime::Join* join_ = nullptr;  ///< valid while a part is open
   std::atomic<bool> given_up_{false};
 };
 
-/// One part of a range. It rests while its walk is under way.
+/// One part of a range. It rests while its walk runs.
 class RangePartTask final : public runtime::DependentTask {
  public:
   static constexpr const char* kName = "range part";
@@ -178,7 +179,7 @@ class RangePartTask final : public runtime::DependentTask {
 
   [[nodiscard]] RangeParts& parts() const noexcept { return *parts_; }
   [[nodiscard]] RangePart& part() const noexcept { return *part_; }
-  /// The walk has ended, and has nothing of the part any more.
+  /// The walk has ended, and does not use the part any more.
   void end(runtime::Worker& worker) noexcept {
     ended_ = true;
     worker.spawn(this);
@@ -192,7 +193,7 @@ class RangePartTask final : public runtime::DependentTask {
   bool ended_ = false;
 };
 
-/// What walks of parts share that only read. Thread-safety: whoever runs the task.
+/// Shared by walks of parts that only read. Thread-safety: the task that walks.
 class PartWalk : public RangeWalk {
  public:
   [[nodiscard]] static bool backward() noexcept { return false; }
@@ -210,7 +211,7 @@ class PartWalk : public RangeWalk {
     set_key(part.part().from);
     state_->skip_start = skips;
   }
-  /// The walk has come to its end, and what it came to is where it belongs.
+  /// The walk has ended and stored its result in the part.
   runtime::step end_part(runtime::MxTask& task, runtime::Worker& worker) {
     worker.unpin(task);
     release(worker);
@@ -222,13 +223,13 @@ class PartWalk : public RangeWalk {
   bool at_home_;
 };
 
-/// What walks of operations that change a range share: the whole goes over the first leaves by itself, and then
-/// has parts, whose walks are of the same class. Thread-safety: whoever runs the task.
+/// Shared by walks of operations that change a range. The whole walks the first leaves itself; then it is
+/// divided into parts, whose walks are of the same class. Thread-safety: the task that walks.
 class DividedWalk : public RangeWalk {
  protected:
   DividedWalk(RangeState& state, const ReplyAddress& address, const RangeSplitting& how) noexcept
       : RangeWalk(state, address), how_(how) {}
-  /// Of a part.
+  /// The walk of a part.
   DividedWalk(RangePartTask& part, const ReplyAddress& address, runtime::Worker& worker)
       : RangeWalk(*part.parts().state_of(part.part(), worker), address), part_(&part) {
     const bool skips = state_->skip_start;
@@ -237,17 +238,17 @@ class DividedWalk : public RangeWalk {
   }
 
   [[nodiscard]] bool is_part() const noexcept { return part_ != nullptr; }
-  /// Whether what is found does not count any more, since another part failed.
+  /// Whether another part failed, so that this walk's result no longer counts.
   [[nodiscard]] bool is_futile() const noexcept { return part_ != nullptr && part_->parts().given_up(); }
-  /// The whole is divided when it comes to a live item behind the first leaves.
+  /// The whole is divided when its walk meets a live item behind the first leaves.
   void expect_division() noexcept {
     if (how_.parts_a_worker > 0) {
       leaves_left_ = how_.leaves_alone;
     }
   }
   [[nodiscard]] bool is_to_divide() const noexcept { return leaves_left_ == 0; }
-  /// Of the leaf that is judged now: whether all keys below its high fence lie within the range. Then no key of it is
-  /// read, which is often in another line than what else is asked of an item.
+  /// Notes whether all keys below the leaf's high fence lie within the range. If so, the walk reads no key of
+  /// the leaf: a key is often in another cache line than the rest of the item's data.
   void judge_up_to(std::string_view high, bool infinite) noexcept {
     const std::string_view far{state_->far_key, state_->far_bytes};
     switch (state_->far) {
@@ -274,7 +275,7 @@ class DividedWalk : public RangeWalk {
     divides_ = divides;
     leaves_left_ -= leaves_left_ > 0 && leaves_left_ != kEveryLeaf ? 1U : 0U;
   }
-  /// Once: the walk has come to where the parts are to begin.
+  /// Whether the walk has come to where the parts begin. True at most once.
   [[nodiscard]] bool take_division() noexcept {
     leaves_left_ = kEveryLeaf;
     return std::exchange(divides_, false);
@@ -298,7 +299,7 @@ class DividedWalk : public RangeWalk {
     parts_->begin(worker);
   }
   void drop_parts() noexcept { delete std::exchange(parts_, nullptr); }
-  /// The walk of a part has come to its end.
+  /// Ends the walk of a part.
   runtime::step end_part(runtime::MxTask& task, bool too_many, bool no_memory, runtime::Worker& worker) {
     RangePart& part = part_->part();
     part.tally.items = state_->items;
@@ -320,12 +321,12 @@ class DividedWalk : public RangeWalk {
     }
   }
 
-  RangeParts* parts_ = nullptr;  ///< of the whole, while there are some
+  RangeParts* parts_ = nullptr;  ///< of a whole, while it is divided
 
  private:
   static constexpr std::uint32_t kEveryLeaf = ~0U;
 
-  RangePartTask* part_ = nullptr;  ///< that this walk is of; null: the whole
+  RangePartTask* part_ = nullptr;  ///< the part that this task walks; null: it walks the whole
   RangeSplitting how_;
   std::uint32_t leaves_left_ = kEveryLeaf;  ///< before the rest is divided
   bool divides_ = false;

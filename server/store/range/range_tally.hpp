@@ -1,4 +1,4 @@
-// What mc adds up over the items of a range.
+// The sums of mc over the items of a range.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// A sum of 64-bit numbers that does not overflow: billions, as it were, in the upper word.
+/// A sum of 64-bit numbers that does not overflow: `upper` counts multiples of kBase.
 struct NumberSum {
   static constexpr std::uint64_t kBase = 1'000'000'000'000'000'000U;
   std::uint64_t upper = 0;
@@ -32,7 +32,7 @@ struct NumberSum {
 struct RangeTally {
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;    ///< of keys and values
-  std::uint64_t numbers = 0;  ///< items whose value is a number, as incr understands it
+  std::uint64_t numbers = 0;  ///< items whose value is a number by the rules of incr
   NumberSum sum;
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t greatest = 0;

@@ -62,7 +62,7 @@ RangeTask::RangeTask(const runtime::TaskClass* task_class, ItemTree& tree,
   limit(request, limits, now_ns);
   state.keys_only = request.keys_only;
   state.with_cas = request.with_cas;
-  state.base64 = request.base64 || state.meta != nullptr;  // then no key is refused
+  state.base64 = request.base64 || state.meta != nullptr;  // in these forms no key is refused
   state.want_cursor = request.want_cursor;
   state.cut = request.cut;
   set_bounds(request);
@@ -135,11 +135,11 @@ void RangeTask::begin(RangeLock& lock, runtime::Worker& worker) {
   start(worker);
 }
 
-// Nothing was in that part. What is behind it belongs to another moment, at which there may be something
-// here: so all of it is held then, from the start.
+// The held part was empty. The next part would be read at another moment, at which this one may have items.
+// So the whole range is held instead, and read from the start.
 runtime::step RangeTask::hold_more(runtime::Worker& worker) {
   MXKV_ASSERT(state_->lock != nullptr, "what is to hold more has held a part");
-  drop_page(worker);  // of this worker; it is empty
+  drop_page(worker);  // on this worker; the page is empty
   back_to_start();
   leave_tree(*this);
   worker.unpin(*this);
@@ -162,13 +162,14 @@ runtime::step RangeTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
   MXKV_ASSERT(!state_->holds_part || state_->lock != nullptr, "a part is held until its page ends");
   if (std::exchange(state_->holds_part, false)) {
     state_->far = RangeState::far_bound::none;
-    // At home with a page from elsewhere, there is an item that cannot be written, or the client is gone.
+    // A walk that came home with a page has met a large item. Then its key cannot be written, or the client
+    // is gone.
     if (state_->items == 0 && !state_->more && (state_->away == nullptr || !is_home(worker))) {
       return hold_more(worker);
     }
     state_->more = true;
   }
-  // Where the client's limit ended it nobody asked what is behind.
+  // If the client's limit ended the page, the reply does not say whether there is more.
   const bool told = state_->items < state_->item_limit || state_->want_cursor || state_->ceiling;
   if (!state_->cut.empty() && !state_->more && told) [[unlikely]] {
     state_->end_at_cut();

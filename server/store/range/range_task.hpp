@@ -1,11 +1,12 @@
 // scan, scans, pscan, pscans, mr: one page of a range, written to the client as it is found.
 //
 // A page ends at the client's limit, at the far bound, or at one of the server's ceilings (items, bytes,
-// time), which leave a cursor. Nothing is allocated an item.
+// time), which leave a cursor. An item costs no allocation.
 //
-// With X the range is held while the page is read, on the worker that the range is of (locks/range_locks.hpp);
-// from the first large value on, which is sent by reference, it is read at home. One without a far bound is not held to its end, which may
-// be far away: only as much as should do for a page, which ends there.
+// With X the range is held while the page is read, on the worker that Toggle gives to the range
+// (locks/range_locks.hpp). A large value is sent by reference, so from the first one on the range is read at
+// home. A range without a far bound is not held to its end, which may be far away. Only slots that should
+// suffice for a page are held, and the page ends there.
 #pragma once
 
 #include "server/store/range/range_leaf.hpp"
@@ -25,7 +26,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
             std::uint64_t now_ns) noexcept;
 
   [[nodiscard]] bool backward() const noexcept { return state_->reverse; }
-  /// One more where it has to be told whether there is one, and one that is skipped.
+  /// The limit, one more if the reply says whether there are more items, and one more for a skipped start.
   [[nodiscard]] std::uint64_t wanted() const noexcept {
     return state_->item_limit - state_->items + (state_->ceiling || state_->want_cursor ? 1U : 0U) +
            (state_->skip_start ? 1U : 0U);
@@ -38,7 +39,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
     return {*state_, address_, place, key(), here(), worker};
   }
   runtime::step finished(bool exhausted, runtime::Worker& worker);
-  /// At home, with what was written elsewhere; or there again.
+  /// At home, to go on with the page written elsewhere; or back on the page's worker, to free it.
   runtime::step resume_item(runtime::Worker& worker);
   void discard(runtime::Worker& worker);
 
@@ -53,7 +54,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
   void write_meta_end(ReplyQueue& queue, bool goes_on);
   void write_cursor_line(ReplyQueue& queue);
 
-  bool goes_on_ = false;  ///< at home, with what is behind the page so far
+  bool goes_on_ = false;  ///< at home: the range is read on behind the page so far
 };
 
 static_assert(sizeof(RangeTask) <= runtime::kLargestTaskBytes);

@@ -90,7 +90,7 @@ void RangeTouchTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept 
   Item::destroy(worker, ItemRecord::item(by));
 }
 
-// The whole has passed the commit point already.
+// The whole range has passed the commit point already.
 index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
                                        runtime::Worker& worker) noexcept {
   MXKV_DCHECK(!prepares_, "no exptime is stored before all have room");
@@ -123,7 +123,7 @@ void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) 
 step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
   MXKV_ASSERT(prepares_, "what has begun to store exptimes needs no memory");
   if (worker.local<WorkerContext>().upkeep->makes_room(worker)) {
-    worker.repin(*this);  // what is freed meanwhile does not wait for this task
+    worker.repin(*this);  // memory that is freed meanwhile does not wait for this pin
     aim_at_root();
     return step::later;
   }

@@ -1,10 +1,10 @@
 // mt: gives all items of a range a new exptime, or none of them.
 //
-// The range is held, and gone over twice. First all live items get room for an exptime where they have none,
-// by a copy that is otherwise the same; here memory may run out, and nothing that anybody could tell has
-// changed. Then the exptimes are stored in place, which cannot fail. Cas uniques stay. Of a large range what is
-// behind the first leaves is divided (range_parts.hpp), and all of it the second time: a part's walk is such a
-// task, too.
+// The range is held, and walked twice. The first walk gives each live item room for an exptime if it has
+// none, by a copy that is otherwise the same. Memory may run out there, but no client can see a change yet.
+// The second walk stores the exptimes in place, which cannot fail. Cas uniques stay. Behind the first leaves
+// a large range is divided into parts (range_parts.hpp), and the second walk is divided from its start. A
+// part's walk is a RangeTouchTask, too.
 #pragma once
 
 #include "index/edit_task.hpp"
@@ -17,8 +17,8 @@ namespace mxkv::server {
 /// Live items of a leaf.
 struct TouchedOfLeaf {
   std::uint64_t live = 0;
-  bool more = false;     ///< than may be
-  bool divides = false;  ///< they are the first of a part
+  bool more = false;     ///< than the limit allows
+  bool divides = false;  ///< the live items are the first of a part
 };
 
 class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>,
@@ -68,13 +68,13 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
 
  private:
   [[nodiscard]] bool may_store() const noexcept { return prepares_ && !state_->too_many && !no_memory_; }
-  /// All have room: what follows cannot fail.
+  /// All items have room. Nothing after this can fail.
   void pass_commit_point(runtime::Worker& worker);
   runtime::step answer(runtime::Worker& worker);
 
   std::int64_t exptime_;
   std::uint32_t expiry_ = 0;
-  bool prepares_ = true;  ///< goes over its range for the first time
+  bool prepares_ = true;  ///< it walks its range for the first time
   bool no_memory_ = false;
 };
 

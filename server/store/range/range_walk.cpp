@@ -31,7 +31,7 @@ bool RangeState::beyond_bound(std::string_view key) const noexcept {
   return true;
 }
 
-// A cursor goes on behind a key: walking up, behind the greatest one that is less than the cut.
+// The next page begins behind the cursor's key. Walking up, that is the greatest key below the cut.
 void RangeState::end_at_cut() noexcept {
   more = ceiling = true;
   last = nullptr;
@@ -90,7 +90,7 @@ runtime::step RangeWalk::end(runtime::MxTask& task, runtime::Worker& worker) {
 
 namespace {
 
-/// Of what is written away: the queue has one reply.
+/// The only reply in a page's queue.
 constexpr std::uint32_t kAwayTicket = 0;
 
 }  // namespace
@@ -117,7 +117,7 @@ void RangeWalk::open_page_away(runtime::Worker& worker) {
   MXKV_ASSERT(ticket == kAwayTicket, "tickets begin with this one");
 }
 
-// The blocks are another worker's, who does nothing with them meanwhile.
+// The blocks belong to the page's worker, which does not touch them meanwhile.
 void RangeWalk::take_page(runtime::Worker& worker) {
   MXKV_ASSERT(is_home(worker), "replies are written at home");
   await_order(std::exchange(state_->seen_order, 0), address_, worker.local<WorkerContext>());
@@ -169,7 +169,7 @@ void RangeWalk::hold(RangeLock& lock, runtime::Worker& worker) noexcept {
   state_->deadline_ns += worker.now_ns() - std::exchange(state_->created_ns, worker.now_ns());
 }
 
-/// Of slots in walking order, those that should do for a page.
+/// The first slots in walking order, as many as should suffice for a page.
 runtime::SlotInterval RangeWalk::part_of(const runtime::SlotInterval& all,
                                          const KeyPartition& slots) const noexcept {
   MXKV_ASSERT(all.first <= all.last, "slots are in the order of their keys");
@@ -274,11 +274,12 @@ void RangeWalk::set_start(const protocol::RangeBound& bound) noexcept {
     state_->skip_start = !bound.inclusive;
   } else if (bound.inclusive) {
     MXKV_ASSERT(key_bytes_ < sizeof key_, "there is a key above the longest");
-    key_[key_bytes_++] = '\0';  // the least key above it: what lies below that includes it
+    key_[key_bytes_++] = '\0';  // the least key above it: keys below that include it
   }
 }
 
-// The least key above all that begin with `prefix`; nothing but 0xFF, longer than any key, is above all.
+// The least key above all keys with `prefix`. If the prefix is 0xFF only, there is none: all 0xFF, longer
+// than any key.
 void RangeWalk::start_behind_prefix(std::string_view prefix) noexcept {
   while (!prefix.empty() && prefix.back() == '\xFF') {
     prefix.remove_suffix(1);

@@ -1,5 +1,5 @@
-// What tasks that walk a range share: where they are in it, its far bound and limits, and the cursor from
-// which another page goes on. What does not fit a task's block sits in a second one, RangeState.
+// Shared by tasks that walk a range: their position, far bound and limits, and the cursor for the next page.
+// State that does not fit a task's block is in a second one, RangeState.
 #pragma once
 
 #include <algorithm>
@@ -14,67 +14,68 @@ namespace mxkv::server {
 
 class KeyPartition;
 
-/// What going over the items of a leaf takes, in turns of usual tasks (Worker::charge()).
+/// The cost of walking the items of a leaf, in turns of usual tasks (Worker::charge()).
 inline constexpr std::uint32_t kTurnsOfLeaf = 16;
 
-/// Where a page is written. Null: the client is gone.
+/// The queue and ticket of the page. Null: the client is gone.
 struct PagePlace {
   ReplyQueue* queue;
   std::uint32_t ticket;
 };
 
-/// What holds its range may walk on another worker than its connection's. There it writes into a queue of its
-/// own, whose blocks are that worker's; home copies that, and has it taken back.
+/// A task that holds its range may walk it on another worker than its connection's. There it writes the page
+/// into a queue of its own, with blocks of that worker. Home copies the page, and then sends the task back to
+/// free the queue.
 ///
-/// Thread-safety: whoever runs the task.
+/// Thread-safety: the task that walks.
 class RangeWalk {
  public:
-  /// The state of a task to be made; with a copy of the flags of a meta command.
+  /// Makes the state of a task, with a copy of the flags of a meta command.
   [[nodiscard]] static RangeState* make_state(runtime::Worker& worker, const protocol::MetaFlags* meta);
 
   [[nodiscard]] std::string_view key() const noexcept { return {key_, key_bytes_}; }
-  /// For RangeLock: what may hold keys of the range, from the start to the far bound.
+  /// For RangeLock: the slots that may have keys of the range, from the start to the far bound.
   [[nodiscard]] runtime::SlotInterval held_slots(const KeyPartition& slots) const noexcept;
-  /// Where to go on, for when the pin goes.
+  /// Copies the key where the walk goes on, for when the pin goes.
   void set_key(std::string_view key) noexcept;
 
  protected:
   RangeWalk(RangeState& state, const ReplyAddress& address) noexcept : state_(&state), address_(address) {}
 
-  /// Limits of the page that begins now.
+  /// Sets the limits of the page that begins now.
   void limit(const protocol::RangeRequest& request, const RangeLimits& limits, std::uint64_t now_ns) noexcept;
-  /// Limits of what holds its range and does all of it or nothing: items alone.
+  /// Sets the limit of an operation that does all of its range or nothing: items only.
   void limit_whole(const protocol::RangeRequest& request, const RangeLimits& limits) noexcept {
     state_->item_limit = std::min(request.limit, limits.locked_items);
   }
   void set_bounds(const protocol::RangeRequest& request) noexcept;
-  /// Writes where the next page begins; needs protocol::kMaxCursorBytes.
+  /// Writes the cursor of the next page; needs protocol::kMaxCursorBytes.
   char* write_cursor(char* out) noexcept;
-  /// Goes to the least key above all that begin with `prefix`.
+  /// Moves the start to the least key above all keys with `prefix`.
   void start_behind_prefix(std::string_view prefix) noexcept;
-  /// The range is held from now on: this is the moment of the operation, and its time begins.
+  /// Notes that the range is held. The operation's moment is now, and its time starts.
   void hold(RangeLock& lock, runtime::Worker& worker) noexcept;
-  /// Where the page is written now. At home, or where open_page_away() was called.
+  /// The place of the page on this worker: home, or the worker that called open_page_away().
   [[nodiscard]] PagePlace page(runtime::Worker& worker) const noexcept;
   [[nodiscard]] bool is_home(const runtime::Worker& worker) const noexcept {
     return worker.id().value() == address_.worker;
   }
-  /// Of a walk that writes as it goes: nothing at home.
+  /// Opens a page on this worker, for a walk that writes while it walks. Does nothing at home.
   void open_page_away(runtime::Worker& worker);
-  /// At home: what was written elsewhere is the reply's beginning.
+  /// At home: copies the page written elsewhere to the start of the reply.
   void take_page(runtime::Worker& worker);
-  /// Where it was written: nothing of it is wanted.
+  /// Frees the page. On the worker that opened it.
   void drop_page(runtime::Worker& worker) noexcept;
-  /// It has come to its end here, and only answers at home: others may have the range.
+  /// Releases the lock: the walk has ended, and only the answer at home is left.
   void let_go(runtime::Worker& worker) noexcept;
-  /// The walk stops at `goes_on_at`: from there on it is home's.
+  /// Moves the start to `goes_on_at`, where home goes on.
   void stop_before_next() noexcept;
-  /// Of a page that holds a part: it ends where that ends.
+  /// Makes a page that holds only a part of its range end with that part.
   void end_with_part(const runtime::SlotInterval& held, const KeyPartition& slots) noexcept;
-  /// Of an operation that may go over its range twice, and shows nothing of it the first time.
+  /// Notes the start, for an operation that may walk its range twice, and shows nothing the first time.
   void note_start() noexcept;
   void back_to_start() noexcept;
-  /// The range from that start on, for the commit point. Good as long as the task.
+  /// The range from the noted start on, for the commit point. Valid as long as the task.
   [[nodiscard]] index::ChangedRange<std::string_view> changed_range() const noexcept {
     return {.from = key(),
             .to = {state_->far_key, state_->far_bytes},
@@ -85,12 +86,12 @@ class RangeWalk {
               return static_cast<const RangeState*>(state)->beyond(key);
             }};
   }
-  /// Writes `text` in place of the reply.
+  /// Answers with `text` instead of the reply.
   runtime::step refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker);
   void release(runtime::Worker& worker) noexcept;
-  /// The reply is closed: gives back what the task holds.
+  /// The reply is closed: frees everything that the task holds.
   runtime::step end(runtime::MxTask& task, runtime::Worker& worker);
-  /// The task has come back to where its page was written: it ends here.
+  /// Back on the worker that wrote its page, the task ends.
   runtime::step page_came_back(runtime::Worker& worker) noexcept {
     release(worker);
     return runtime::step::done;
@@ -106,7 +107,7 @@ class RangeWalk {
 
   bool start_skipped_ = false;  ///< of note_start()
   std::uint8_t key_bytes_ = 0;
-  char key_[index::kMaxKeyBytes + 1];  ///< one more for "just above a key"
+  char key_[index::kMaxKeyBytes + 1];  ///< one more for the least key above the longest
   static_assert(index::kMaxKeyBytes + 1 <= 255);
 };
 

@@ -16,7 +16,7 @@ namespace {
 using index::Decision;
 using runtime::step;
 
-/// A write to an item that is still the one that was seen. Derived (CRTP) gives
+/// A write to an item, if the leaf still has the item that was seen. Derived (CRTP) gives
 ///   Decision act(std::uint64_t old, Worker&)     as decide() of index::UpdateTask
 ///   void commit(..); step committed(..)          as there
 template <class Derived>
@@ -78,7 +78,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     const bool live = Liveness{worker, moment_us}(Item::View{*ItemRecord::item(old)});
     return even_live_ || !live ? Decision{Decision::what::remove, 0} : Decision{};
   }
-  // Where an operation holds the key nothing is removed; what has expired is met again.
+  // If an operation holds the key, the item stays; an expired item is met again later.
   [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
     return !worker.local<WorkerContext>().locks->holds_off(key());
   }
@@ -112,10 +112,10 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
 
  private:
   bool even_live_;
-  bool live_ = false;  ///< when it went
+  bool live_ = false;  ///< when it was removed
 };
 
-/// The same item at another address: no operation on it minds.
+/// Moves an item to another address. It disturbs no operation on the item.
 class MoveTask final : public SeenItemTask<MoveTask> {
  public:
   static constexpr const char* kName = "move item";
@@ -128,7 +128,7 @@ class MoveTask final : public SeenItemTask<MoveTask> {
     copy_ = copy_of(worker, *ItemRecord::item(old));
     return copy_ == nullptr ? Decision{} : Decision{Decision::what::put, ItemRecord::word(copy_)};
   }
-  // What a touch changes of an item it changes under the latch, so the copy is as the old one is now.
+  // A touch changes an item under the latch, so the copy equals the old item here.
   index::Change commit(ItemNode& /*leaf*/, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
                        runtime::Worker& /*worker*/) noexcept {
     MXKV_DCHECK(copy_->key() == key() && copy_->block_bytes() == ItemRecord::item(old)->block_bytes() &&
@@ -174,7 +174,7 @@ void start_move(runtime::Worker& worker, std::uint64_t seen) {
 }
 
 std::uint64_t seen_in_flight(const StoreState& store) noexcept {
-  const std::uint64_t ended = store.total(counter::seen_ended);  // first: never more than were started
+  const std::uint64_t ended = store.total(counter::seen_ended);  // read first: it never exceeds `started`
   const std::uint64_t started = store.total(counter::seen_started);
   MXKV_DCHECK(started >= ended, "what has ended was started");
   return started - ended;

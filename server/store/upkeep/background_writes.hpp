@@ -1,5 +1,5 @@
-// What the store does of its own to an item that a reader or a walk has met: removes it, or moves it to
-// another block. Nobody is answered, no order is kept, and where another item is by then nothing is done.
+// The store's own writes to an item that a reader or a walk has met: removes it, or moves it to another
+// block. They send no reply and keep no order, and do nothing if the leaf has another item by then.
 //
 // `seen` is the leaf's word of the item, which must be safe to read. Thread-safety: on a worker.
 #pragma once
@@ -11,21 +11,22 @@
 
 namespace mxkv::server {
 
-/// Starts to remove an item, unless it is live by then.
+/// Starts to remove an item. It stays if it is live when the write executes.
 void start_expiry(runtime::Worker& worker, std::uint64_t seen);
 
-/// Starts to remove an item, live or not.
+/// Starts to remove an item, even a live one.
 void start_eviction(runtime::Worker& worker, std::uint64_t seen);
 
-/// Starts to put a copy of an item in its place, in another block; out of memory it stays.
+/// Starts to replace an item by a copy in another block. If memory is short, the item stays.
 void start_move(runtime::Worker& worker, std::uint64_t seen);
 
-/// How many of these were started and have not ended. A walk that meets many items must not run far ahead of
-/// them, for each takes memory. Any thread.
+/// How many of these writes have started and not ended. Each takes memory, so a walk that meets many items
+/// must not run far ahead of its writes. Any thread.
 [[nodiscard]] std::uint64_t seen_in_flight(const StoreState& store) noexcept;
 inline constexpr std::uint64_t kMostSeenInFlight = 1024;
 
-/// An item has left the tree: counts that, and frees it when nobody can read it any more.
+/// Call this when an item has left the tree: counts the removal, and frees the item when no task can read it
+/// any more.
 inline void retire_item(runtime::Worker& worker, Item* item) {
   auto& context = worker.local<WorkerContext>();
   const std::size_t bytes = item->memory_bytes();

@@ -18,7 +18,7 @@ constexpr std::uint64_t kLookEveryNs = 100'000'000;
 constexpr std::uint64_t kLeastPauseNs = 500'000'000;
 constexpr std::uint64_t kMostPauseNs = 60'000'000'000;
 constexpr std::uint64_t kPausePerWalk = 10;
-/// Spare memory that is let be: this, and one part in kSparePart of what is live.
+/// Spare memory that is tolerated: this, plus one part in kSparePart of the live bytes.
 constexpr std::size_t kSpareBytes = std::size_t{1} << 20U;
 constexpr std::size_t kSparePart = 8;
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
@@ -101,7 +101,7 @@ void Defragmenter::ended(runtime::Worker& worker) {
   MXKV_ASSERT(next_look_ns_ == kNever, "a walk ends once, and no other has begun meanwhile");
   MXKV_ASSERT(spare_before_ > kSpareBytes, "a walk has something to gather");
   const std::uint64_t now_ns = worker.now_ns();
-  // Moves that this walk started may still be under way: what they free is seen by the next look.
+  // Moves that this walk started may still be under way: the next look sees the memory that they free.
   const bool helped = spare_bytes(worker.items().stats()) < spare_before_ - spare_before_ / kSparePart;
   pause_ns_ = helped ? kLeastPauseNs : std::clamp(2 * pause_ns_, kLeastPauseNs, kMostPauseNs);
   next_look_ns_ = now_ns + std::max(pause_ns_, kPausePerWalk * (now_ns - begun_ns_));

@@ -1,11 +1,11 @@
-// Defragmenter: items are moved out of spans that few of them are left in, so that the spans can go back
-// [LAS 5]. Without it a span that one item keeps is lost to all other sizes.
+// Defragmenter: moves items out of spans with few items left, so that those spans can be given back [LAS 5].
+// Without it, a span with a single item is lost to all other sizes.
 //
-// Now and then a worker looks at its own heap. If too much of it is spare it walks the leaves once, and for
-// each item in a sparse span of its own starts a task that builds a copy, swaps the leaf's pointer under the
-// latch and retires the old one: a write that changes nothing. The heap fills fuller spans first, so copies
-// do not make new sparse spans. A walk is followed by a pause of ten times its length at least, and by a
-// longer one each time that it did not help.
+// Ten times a second a worker looks at its own heap. If too much of it is spare, the worker walks the leaves
+// once. For each item in a sparse span of its own it starts a task that builds a copy, swaps the leaf's
+// pointer under the latch and retires the old item: a write that changes no data. The heap fills the fullest
+// spans first, so copies do not make new sparse spans. After a walk the worker pauses for at least ten times
+// the walk's duration, and for longer after each walk that did not help.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace mxkv::server {
 
 class StoreState;
 
-/// One a worker. Thread-safety: owner worker only.
+/// One per worker. Thread-safety: owner worker only.
 class Defragmenter {
  public:
-  /// To be called often; looks at the heap every tenth of a second.
+  /// Call it often; it looks at the heap every 100 ms.
   void tick(StoreState& store, runtime::Worker& worker) {
     if (now_ns(worker) >= next_look_ns_) [[unlikely]] {
       begin(store, worker);
     }
   }
 
-  /// A walk has come to its end.
+  /// The walk has ended.
   void ended(runtime::Worker& worker);
 
  private:

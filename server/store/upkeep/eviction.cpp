@@ -19,38 +19,39 @@ using runtime::step;
 
 constexpr std::uint64_t kLookAgainNs = 1'000'000;
 constexpr std::uint64_t kUntilWalkEnds = std::numeric_limits<std::uint64_t>::max();
-/// Headroom of all workers: what is written while retired items wait for their epoch must fit into it.
+/// The headroom of all workers: it must hold the data written while retired items wait for their epoch.
 constexpr std::size_t kHeadroomPart = 32;
 constexpr std::size_t kLeastHeadroom = std::size_t{1} << 20U;
 constexpr std::size_t kMostHeadroom = std::size_t{1} << 28U;
-/// Between two walks for spans: what the last one removed has to pass its epoch first. At least so long where a request
-/// waits and that has happened.
+/// Between two walks for spans: the memory that the last one removed has to pass its epoch first. The shorter
+/// time applies if a request waits and that memory is free.
 constexpr std::uint64_t kGiveBackEveryNs = 60'000'000;
 constexpr std::uint64_t kGiveBackSoonNs = 2'000'000;
-/// Between two times that a worker frees what it has retired, while a request waits.
+/// Between two reclaims of a worker's retired items, while a request waits.
 constexpr std::uint64_t kReclaimEveryNs = 1'000'000;
-/// A request that waits asks in every round: so long after a refusal none does.
+/// A waiting request asks in every round: this long after the last refusal, none waits.
 constexpr std::uint64_t kWaitsForNs = 10'000'000;
-/// A request that was refused so lately was not helped by the walks before.
+/// If a request was refused this recently, the walks before did not help it.
 constexpr std::uint64_t kStillRefusedNs = 3'000'000;
 /// Multiplier that spreads spans over groups.
 constexpr std::uint64_t kScatter = 0x9E3779B97F4A7C15U;
 /// Most groups of spans, of 256, that one walk empties.
 constexpr std::size_t kMostMarked = 64;
-/// A request waits no longer than this for memory when nothing is removed, but to the end of a walk.
+/// A request waits this long for memory if no item is removed, but never less than to the end of a walk.
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
-/// Who waits asks in every round: a refusal after so long is of another request.
+/// A waiting request asks in every round: a refusal after this long is of another request.
 constexpr std::uint64_t kAnotherTimeNs = 100'000'000;
-/// When no walk has looked at the items for so long, another census is taken before some go.
+/// If no walk has looked at the items for this long, a census comes before the next removals.
 constexpr std::uint64_t kTimesHoldNs = 2'000'000'000;
-/// The census begins when so many headrooms are left.
+/// The census begins when this many headrooms are left.
 constexpr std::size_t kCensusHeadrooms = 4;
-/// Part of the items met that goes, usually and when less than a quarter of the headroom is left.
+/// The part of the items met that is removed: usually, and when less than a quarter of the headroom is left.
 constexpr double kUsualPart = 0.1;
 constexpr double kLargePart = 0.5;
 /// The largest part of the large values met that one walk removes.
 constexpr double kMostOfLarge = 0.5;
-/// Twice as much goes after each walk over all leaves that found too little; after so many, everything.
+/// Each walk over all leaves that finds too little doubles that part; after this many, the walk removes
+/// everything.
 constexpr int kMostFruitless = 4;
 
 /// Walks over leaves until enough removals were started, or to the end.
@@ -115,7 +116,7 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
 
 static_assert(sizeof(EvictionWalk) <= runtime::kLargestTaskBytes);
 
-/// The part that goes after so many walks over all leaves that found too little.
+/// The part to remove after so many walks over all leaves that found too little.
 double bolder(double part, int fruitless_laps) noexcept {
   return fruitless_laps == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps));
 }
@@ -171,7 +172,9 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
     return is_idlest ? verdict::goes : verdict::stays;
   }
   if (is_idlest) {
-    return verdict::goes;  // of one lap a part is to go: a line that follows what is left would take more
+    // Does not forget the item: a walk for spans removes a fixed part of a lap, and forgetting would move the
+    // line so that more items are removed.
+    return verdict::goes;
   }
   const std::uint64_t span = reinterpret_cast<std::uint64_t>(&item) / runtime::kSpanBytes;
   const auto group = static_cast<std::uint8_t>(span * kScatter >> 56U);
@@ -185,7 +188,7 @@ bool Eviction::started(std::size_t bytes) noexcept {
   return !is_for_some() || missing_ > 0;
 }
 
-/// Whether the walk ends when enough was removed.
+/// Whether the walk ends when it has removed enough.
 bool Eviction::is_for_some() const noexcept {
   return purpose_ == purpose::idle || purpose_ == purpose::chunks;
 }
@@ -198,10 +201,10 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
   if (is_for_some()) {
     if (!removed_) {
-      next_look_ns_ += kLookAgainNs;  // nothing is idle: without a pause nobody would ever park
+      next_look_ns_ += kLookAgainNs;  // no item is idle enough: without a pause this worker would never park
     }
     if (purpose_ == purpose::chunks && whole_lap_ && !removed_) {
-      wants_spans_ = true;  // what is idlest are small items: their spans have to go back
+      wants_spans_ = true;  // the idlest items are small: their spans have to be given back
       if (fruitless_laps_ == kMostFruitless) {
         next_chunks_ns_ = next_look_ns_ + kGiveBackSoonNs;  // and no large item is left
       }
@@ -214,7 +217,7 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   }
   if (removed_) {
     removed_ = false;
-    // Requests that wait have a reason to.
+    // Waiting requests have a reason to wait longer.
     shared_.last_removal_ns.store(next_look_ns_, std::memory_order_relaxed);
   }
   if (std::exchange(purpose_, purpose::none) == purpose::spans) {
@@ -236,7 +239,7 @@ void Eviction::walk(purpose why, StoreState& store, runtime::Worker& worker) {
   purpose_ = why;
   next_look_ns_ = kUntilWalkEnds;
   if (!is_for_some()) {
-    hand_bytes_ = 0;  // over all
+    hand_bytes_ = 0;  // over all leaves
   }
   MXKV_ASSERT(!is_for_some() || missing_ > 0, "a walk that ends when it has enough lacks something");
   whole_lap_ = hand_bytes_ == 0;
@@ -249,8 +252,8 @@ bool Eviction::anyone_waits(const runtime::Worker& worker) const noexcept {
   return now_ns(worker) < shared_.refused_ns.load(std::memory_order_relaxed) + kWaitsForNs;
 }
 
-// The worker that was refused wakes the others: what they have retired while they were busy would wait for their next
-// round.
+// Reclaims this worker's retired items, and wakes parked workers, whose retired items would otherwise wait
+// for their next round.
 void Eviction::reclaim(runtime::Worker& worker) {
   next_reclaim_ns_ = now_ns(worker) + kReclaimEveryNs;
   if (!anyone_waits(worker)) [[likely]] {
@@ -281,7 +284,8 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   const runtime::MemoryBudget& budget = runtime.budget();
   const std::size_t limit = budget.limit_bytes();
   const runtime::ValueHeapStats heap = worker.items().stats();
-  // What is removed frees blocks of all heaps, by what they hold; so each wants headroom by what it holds.
+  // Removed items free blocks in all heaps, in proportion to the heaps' sizes. So each heap wants headroom in
+  // that proportion.
   const double share = static_cast<double>(heap.span_bytes) /
                        static_cast<double>(std::max(runtime.item_space().span_bytes(), runtime::kSpanBytes));
   const auto own = [share](std::size_t bytes) {
@@ -309,7 +313,7 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   walk(purpose::idle, store, worker);
 }
 
-// What is being removed, and what is retired already, is not asked for again.
+// Does not ask again for memory that is retired, or that removals under way will free.
 bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker) {
   const std::size_t coming = worker.retired_bytes();
   if (coming >= headroom || seen_in_flight(store) > 0 || now_ns(worker) < next_chunks_ns_) {
@@ -326,7 +330,7 @@ bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Wo
   return true;
 }
 
-// What was learnt of other items, or long ago, says nothing of these.
+// Learns afresh if the known idle times are of other items, or too old.
 bool Eviction::begin_census(bool is_short, StoreState& store, runtime::Worker& worker) {
   const std::uint64_t added = store.total(counter::items_added);
   const std::uint64_t items = added - store.total(counter::items_removed);
@@ -368,17 +372,17 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
     return true;
   }
   if (retired >= wanted) {
-    return false;  // enough has gone, and waits for those who may still read it
+    return false;  // enough is retired, and waits until no task can read it
   }
   if (shared_.giving_back.exchange(true, std::memory_order_relaxed)) {
-    return false;  // another worker sees to it
+    return false;  // another worker does it
   }
   const std::size_t goal = 2 * wanted - unused;
   const std::size_t spans = std::max<std::size_t>(runtime.item_space().span_bytes(), 1);
   if (second_walk_) {
     second_walk_ = false;
   } else {
-    // What a walk frees need not be whole spans. So it takes twice as much as the last one that did not help.
+    // A walk need not free whole spans. So it empties twice as many as the last one if that one did not help.
     const std::uint64_t now = now_ns(worker);
     const bool in_vain = now - last_refusal_ns_ < kStillRefusedNs && now - gave_back_ns_ < kAnotherTimeNs;
     const std::size_t least = in_vain ? std::size_t{2} * marked_ : 1;
@@ -387,7 +391,7 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
     second_walk_ = true;
   }
   MXKV_ASSERT(marked_ > 0 && marked_ <= kMostMarked, "a walk for spans has marked some, and not most");
-  // Room for what is moved, and as much again that goes back; over two walks.
+  // Over two walks, the removed part makes room for the moved items and for the spans given back.
   times_.set_part(marked_ / 256.0, worker.now_us());
   walk(purpose::spans, store, worker);
   return true;

@@ -1,26 +1,27 @@
-// Eviction: when memory runs short, the items that nobody has read for longest make room.
+// Eviction: when memory runs short, the least recently used items make room.
 //
-// Each worker sees to its own heap. When what it could still hand out falls below its share of the headroom
-// it walks over the leaves from where it stopped last, notes how long the items it meets have been idle
-// (IdleTimes), and starts the removal of those that are among the idlest tenth, until it has seen to what is
-// missing; a larger part when little is left. An item that nobody has read since it was stored counts as idle
-// for longer than it was: most of those are never read. A scan by a client notes no access, so it keeps
-// nothing and pushes nothing out. Expired items that are met go too.
+// Each worker looks after its own heap. When its free memory falls below its share of the headroom, it walks
+// over the leaves from where it last stopped, and notes how long the items it meets have been idle
+// (IdleTimes). It starts to remove the items among the idlest tenth, or a larger part when little memory is
+// left, until it has started enough. An item that was never read counts as idle for twice as long as it was,
+// because most such items are never read. A client's scan notes no access, so it neither keeps items nor
+// pushes others out. The walk also removes expired items.
 //
-// The first walk, when memory begins to be short (again), removes nothing: it learns how idle items are.
-// Neighbours are often of an age, so what a short walk learns says little of the others. What was learnt may
-// be of items that have gone since, so a walk over all leaves that finds too little is followed by a bolder
-// one, up to one that spares nothing.
+// The first walk after memory becomes short (again) removes nothing: it is a census of idle times.
+// Neighbouring keys often have the same age, so a short walk learns little about the other items. The census
+// may soon be out of date, so after a walk over all leaves that found too little, the next one is bolder, up
+// to one that spares nothing.
 //
-// That makes room for items of the sizes that there are. When the tree, the buffers or items of other sizes
-// need memory, whole spans have to go back: then one worker walks over all leaves, removes what is idlest,
-// and moves the rest of what lies in some of the spans to others. Two walks see to the same spans: what the
-// first one removes makes room for what the second one moves. Chunks of large values are all of one size, so
-// when one is refused it is enough that the idlest large values go.
+// This makes room for items of the existing sizes. When the tree, the buffers or items of other sizes need
+// memory, whole spans have to be given back. Then one worker walks over all leaves, removes the idlest items,
+// and moves the other items of some spans elsewhere. Two walks treat the same spans: the removals of the
+// first one make room for the moves of the second one. Chunks of large values all have one size, so when a
+// chunk is refused, removing the idlest large values is enough.
 //
-// A removed item's memory becomes free when an epoch has passed, usually within 50 ms. While a request waits, each worker
-// reclaims what it has retired every millisecond, and parked workers are woken for it. The next walk for spans begins as soon
-// as all of that is free. Where the request is still refused the walk takes twice as much as the last one.
+// A removed item's memory becomes free when an epoch has passed, usually within 50 ms. While a request waits,
+// each worker reclaims its retired items every millisecond, and parked workers are woken for it. The next
+// walk for spans begins as soon as all that memory is free. If the request is still refused, that walk
+// empties twice as many spans as the last one.
 #pragma once
 
 #include <array>
@@ -41,19 +42,19 @@ namespace mxkv::server {
 class Item;
 class StoreState;
 
-/// What the workers tell each other. Relaxed: it orders nothing.
+/// State that the workers share. Relaxed: it orders nothing.
 struct EvictionShared {
-  std::atomic<bool> giving_back{false};           ///< some worker walks for spans
-  std::atomic<std::uint64_t> last_removal_ns{0};  ///< when a walk last ended that had removed something
-  std::atomic<std::uint64_t> refused_ns{0};       ///< when memory was last refused to a request
+  std::atomic<bool> giving_back{false};           ///< a worker walks for spans
+  std::atomic<std::uint64_t> last_removal_ns{0};  ///< the end of the last walk that removed items
+  std::atomic<std::uint64_t> refused_ns{0};       ///< when a request was last refused memory
 };
 
-/// One a worker. Thread-safety: owner worker only.
+/// One per worker. Thread-safety: owner worker only.
 class Eviction {
  public:
   explicit Eviction(EvictionShared& shared) noexcept : shared_(shared) {}
 
-  /// To be called often; looks at the heap every millisecond.
+  /// Call it often; it looks at the heap every millisecond.
   void tick(StoreState& store, runtime::Worker& worker) {
     if (now_ns(worker) >= next_reclaim_ns_) [[unlikely]] {
       reclaim(worker);
@@ -62,23 +63,23 @@ class Eviction {
       begin(store, worker);
     }
   }
-  /// An allocation was refused: what is free does not fit it. So spans have to go back, or, for a chunk of a
-  /// large value, other large values have to go. False: that was so for too long already, and no walk is
-  /// under way that may change it.
+  /// Call this when an allocation was refused, because no free memory fits it. Then spans have to be given
+  /// back or, for a chunk of a large value, other large values removed. Returns false if this has lasted too
+  /// long and no walk is under way that may help.
   [[nodiscard]] bool refused(runtime::Worker& worker, shortage what) noexcept;
 
   // For the walk.
 
   enum class verdict : std::uint8_t { stays, goes, moves };
-  /// What becomes of an item that is met.
+  /// What to do with an item that the walk meets.
   [[nodiscard]] verdict judge(const Item& item, std::uint64_t now_us) noexcept;
-  /// A removal was started of so many bytes. False: that is enough.
+  /// The walk started to remove an item of so many bytes. False: that is enough.
   [[nodiscard]] bool started(std::size_t bytes) noexcept;
-  /// The walk has come to an end, at this key or behind the last one (empty).
+  /// The walk has ended, at this key or behind the last one (empty).
   void ended(std::string_view key, runtime::Worker& worker) noexcept;
-  /// The walk goes on there in a while.
+  /// The walk pauses, and continues at this key.
   void pauses(std::string_view key) noexcept;
-  /// Where the walk begins.
+  /// The key at which the walk begins.
   [[nodiscard]] std::string_view hand() const noexcept { return {hand_.data(), hand_bytes_}; }
 
  private:
@@ -101,20 +102,20 @@ class Eviction {
   std::uint64_t gave_back_ns_ = 0;  ///< when a walk for spans last ended
   std::uint64_t next_reclaim_ns_ = 0;
   std::uint64_t next_chunks_ns_ = 0;
-  std::uint64_t short_since_ns_ = 0;  ///< the first refusal of those that followed each other; 0: none
+  std::uint64_t short_since_ns_ = 0;  ///< the first refusal of the present series; 0: none
   bool wants_spans_ = false;          ///< a block was refused
   bool wants_chunks_ = false;         ///< a chunk was refused
   std::uint64_t last_refusal_ns_ = 0;
-  std::uint64_t missing_ = 0;  ///< bytes that the walk has still to see to
+  std::uint64_t missing_ = 0;  ///< bytes that the walk still has to remove
   IdleTimes times_;
-  std::uint64_t flushes_ = ~std::uint64_t{0};  ///< before the items that `times_` is of
-  std::uint64_t added_ = 0;                    ///< items ever, at the last census
+  std::uint64_t flushes_ = ~std::uint64_t{0};  ///< flushes before the items in `times_`
+  std::uint64_t added_ = 0;                    ///< items ever added, at the last census
   int fruitless_laps_ = 0;                     ///< of walks for idle or large items, in a row
   bool whole_lap_ = false;                     ///< the walk goes over all leaves
   bool removed_ = false;                       ///< by this walk
   purpose purpose_ = purpose::none;            ///< of the walk
-  bool second_walk_ = false;                   ///< for the same spans
-  std::uint8_t first_marked_ = 0;              ///< of 256 groups of spans, those that are to go
+  bool second_walk_ = false;                   ///< a second one for the same spans
+  std::uint8_t first_marked_ = 0;              ///< of 256 groups of spans, the marked ones are to be emptied
   std::uint8_t marked_ = 0;
   std::uint8_t hand_bytes_ = 0;
   std::array<char, protocol::kMaxKeyBytes> hand_{};

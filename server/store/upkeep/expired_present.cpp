@@ -59,11 +59,11 @@ static_assert(sizeof(LookTask) <= runtime::kLargestTaskBytes);
 void ExpiredPresent::tick(runtime::Worker& worker) {
   std::uint64_t next = next_us_.load(std::memory_order_relaxed);
   if (next - worker.now_us() <= kEveryUs) [[likely]] {
-    return;  // anything else is past, or of a clock that was moved back
+    return;  // a greater distance means that the time has come, or that the clock was moved back
   }
   if (!next_us_.compare_exchange_strong(next, worker.now_us() + kEveryUs, std::memory_order_relaxed) ||
       !sweep_.expects()) {
-    return;  // another worker looks, or nothing is to expire
+    return;  // another worker looks, or no item is to expire
   }
   auto* const task = worker.create<LookTask>(store_.tree(), *this, worker.now_ns());
   task->annotate(runtime::priority::low);

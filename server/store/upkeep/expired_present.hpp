@@ -1,6 +1,6 @@
-// How many items have expired and are still there, for `stats`: every few seconds, while any item is to
-// expire, random walks (index/sample_task.hpp) look at some leaves. Sweeps and requests that remove such
-// items take them off until the next look.
+// Estimates how many expired items are still in the store, for `stats`. Every five seconds, while any item is
+// to expire, random walks (index/sample_task.hpp) look at some leaves. Until the next look, sweeps and
+// requests that remove expired items reduce the estimate.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace mxkv::server {
 class ExpirySweep;
 class StoreState;
 
-/// One a store. Thread-safety: any worker.
+/// One per store. Thread-safety: any worker.
 class ExpiredPresent {
  public:
   static constexpr std::uint64_t kEveryUs = 5'000'000;
@@ -23,7 +23,7 @@ class ExpiredPresent {
 
   ExpiredPresent(StoreState& store, const ExpirySweep& sweep) noexcept : store_(store), sweep_(sweep) {}
 
-  /// To be called often: looks if it is time.
+  /// Call it often: it starts a look when the time has come.
   void tick(runtime::Worker& worker);
 
   struct Estimate {
@@ -33,7 +33,7 @@ class ExpiredPresent {
   /// Also any other thread.
   [[nodiscard]] Estimate estimate() const noexcept;
 
-  /// For the task that looks: what it found.
+  /// The looking task reports its result.
   void found(double items, double bytes) noexcept;
 
  private:
@@ -41,11 +41,11 @@ class ExpiredPresent {
 
   StoreState& store_;
   const ExpirySweep& sweep_;
-  // Relaxed, all of them: for statistics, which may show one without the other for a moment.
+  // Relaxed, all of them: statistics, which may be inconsistent for a moment.
   std::atomic<std::uint64_t> next_us_{0};
-  std::atomic<std::uint64_t> items_{0};    ///< that the last look found
-  std::atomic<std::uint64_t> bytes_{0};    ///< theirs
-  std::atomic<std::uint64_t> removed_{0};  ///< expired ones that had been removed by then, ever
+  std::atomic<std::uint64_t> items_{0};    ///< found by the last look
+  std::atomic<std::uint64_t> bytes_{0};    ///< the bytes of these items
+  std::atomic<std::uint64_t> removed_{0};  ///< the count of removed expired items at the last look
 };
 
 }  // namespace mxkv::server

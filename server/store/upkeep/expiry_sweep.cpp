@@ -20,12 +20,12 @@ using runtime::step;
 constexpr std::uint64_t kNsPerUs = 1000;
 constexpr std::uint64_t kMostLateUs = 600 * kUsPerSecond;
 
-/// What one leaf holds.
+/// The earliest expiry of one leaf's items.
 struct ExpiryOfLeaf {
   Due due;
 };
 
-/// Removes what has expired of one leaf, and notes when the next one will.
+/// Removes one leaf's expired items, and notes when the next one expires.
 class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf> {
   using Base = index::EditTask<ExpireLeafTask, ItemTraits, ExpiryOfLeaf>;
 
@@ -58,7 +58,7 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
   [[nodiscard]] bool refuses(std::uint64_t value, runtime::Worker& worker) const noexcept {
     return worker.local<WorkerContext>().locks->holds_off(ItemRecord::item(value)->key());
   }
-  /// An operation holds some of it: it stays due, for the next sweep.
+  /// An operation holds a key of the leaf: the leaf stays due, for the next sweep.
   step refused(runtime::Worker& worker) {
     sweep_.expect(worker.now_us());
     sweep_.leaf_ended();
@@ -132,7 +132,7 @@ class SweepTask final : public index::LeafWalkTask<SweepTask, ItemTraits> {
   HeldKey key_;
 };
 
-/// Begins a slice on whichever worker comes to it first.
+/// Begins a slice on the worker that takes this task first.
 class BeginSliceTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "sweep begins a slice";
@@ -187,7 +187,7 @@ void ExpirySweep::begin(runtime::Worker& worker) {
   }
   const std::uint64_t now_us = worker.now_us();
   if (next_us_.load(std::memory_order_relaxed) > now_us) {
-    running_.store(false, std::memory_order_release);  // it has just ended
+    running_.store(false, std::memory_order_release);  // the other sweep has just ended
     return;
   }
   const std::uint64_t planned_us = next_us_.exchange(kNever, std::memory_order_acquire);
@@ -198,7 +198,7 @@ void ExpirySweep::begin(runtime::Worker& worker) {
     soonest_ = {};
     first_us_ = us_of(store_.take_first_expiry());
     flushing_us_ = store_.flush_points().at(now_us);
-    // What a leaf says can be told apart from times to come only for so long.
+    // Beyond this time, a leaf's due time cannot be distinguished from a future one.
     all_ = flushing_us_ > flushed_us_ || now_us - planned_us > kMostLateUs;
   }
   auto* const task = worker.create<BeginSliceTask>(store_.tree(), *this);
@@ -222,8 +222,8 @@ void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_
     flushed_us_ = flushing_us_;
     next_us =
         soonest_.never() ? kNever : now_us + soonest_.seconds_left(now_us / kUsPerSecond) * kUsPerSecond;
-    // A write while the sweep began may have seen only that there was an earlier one. And what was expected
-    // while it went on, of leaves that it had passed, was overwritten by the plan of its next slice.
+    // A write while the sweep began may have seen only an earlier expiry. And times that were expected during
+    // the sweep, for leaves that it had passed, were overwritten by the plan of its next slice.
     next_us = std::min({next_us, first_us_, us_of(store_.first_expiry())});
     if (next_us != kNever) {
       next_us = std::max(next_us, begun_us_.load(std::memory_order_relaxed) + kEveryUs);

@@ -1,12 +1,12 @@
-// How long items have been idle, and which of them are the idlest: what eviction goes by.
+// How long items have been idle, and which of them are the idlest: the basis of eviction.
 //
-// Histograms of the idle times of items met lately, on a logarithmic scale of eight steps an octave. What is
-// in them grows older as time goes by, as the items themselves do; and they forget: when they are full every
-// count is halved. They should hold as many as there are items: keys that are neighbours are often of an age.
-// No lists, so a read costs no more than its access stamp.
+// Histograms of the idle times of items met recently, on a logarithmic scale of eight steps per octave. The
+// counted items age with time, as the items themselves do. The histograms forget: when they are full, every
+// count is halved. They should hold as many items as the store has, because neighbouring keys often have the
+// same age. There are no lists, so a read costs no more than its access stamp.
 //
-// An item that nobody has read since it was stored counts as idle for twice as long as it was: most of those
-// are never read. So they have a histogram of their own.
+// An item that was never read counts as idle for twice as long as it was, because most such items are never
+// read. So these items have a histogram of their own.
 #pragma once
 
 #include <algorithm>
@@ -36,12 +36,12 @@ class IdleTimes {
     }
   }
 
-  /// An item that was noted is removed: it no longer counts, however often it was met. Else those that went
-  /// before would be the idlest part, and of those that are there none.
+  /// Call this when a noted item is removed: it no longer counts, however often it was met. Otherwise removed
+  /// items would make up the idlest part, and no present item would be in it.
   void forget(Seen item) noexcept {
     Groups& groups = groups_of(item.read);
     const unsigned here = step_of(item.idle_us);
-    const unsigned least = here - std::min(here, kStepsAnOctave);  // it may not have been moved on yet
+    const unsigned least = here - std::min(here, kStepsAnOctave);  // age() may not have moved it yet
     for (unsigned step = here + 1; step-- > least;) {
       Group& group = groups[step];
       if (group.count > 0) {
@@ -54,8 +54,8 @@ class IdleTimes {
     }
   }
 
-  /// Whether an item belongs to the idlest part of those that were noted. Of items that are level with the
-  /// line as many are told so as keep the part, in turn.
+  /// Whether an item belongs to the idlest part of the noted items. Of the items in the line's step, this
+  /// returns true for as many as keep to the part, evenly spread.
   [[nodiscard]] bool is_idlest(Seen item) noexcept {
     if (part_ >= 1) {
       return true;
@@ -72,13 +72,13 @@ class IdleTimes {
     return true;
   }
 
-  /// How many items there are: so many are noted before it begins to forget.
+  /// Sets the number of items in the store: the histograms hold so many before they forget.
   void remember(std::uint64_t items) noexcept {
     items_ = std::max<std::uint64_t>(items, 1);
     most_ = std::max<std::uint64_t>(items, kLeastNoted);
   }
 
-  /// The part of all that is to be told idlest, 0 to 1.
+  /// Sets the part of all items that counts as the idlest, 0 to 1.
   void set_part(double part, std::uint64_t now_us) noexcept {
     MXKV_ASSERT(part >= 0 && part <= 1, "a part of all is told idlest");
     part_ = part;
@@ -93,7 +93,7 @@ class IdleTimes {
   static constexpr std::uint64_t kLeastNoted = 8192;
   static constexpr double kLongestUs = 1e18;
 
-  /// Items of one step: how many, and the sum of the times (us) when they were last accessed.
+  /// The items of one step: their number, and the sum of their last access times (us).
   struct Group {
     double count = 0;
     double sum_us = 0;
@@ -107,7 +107,8 @@ class IdleTimes {
 
   Groups& groups_of(bool read) noexcept { return read ? read_ : unread_; }
 
-  /// Moves each group to the step where it belongs now. From the last: none is met twice.
+  /// Moves each group to the step where it belongs now. Goes from the last step, so that no group is met
+  /// twice.
   static void age(Groups& groups, std::uint64_t now_us) noexcept {
     for (unsigned step = kSteps; step-- > 0;) {
       Group& group = groups[step];
@@ -152,10 +153,10 @@ class IdleTimes {
   Groups unread_{};
   double total_ = 0;
   std::uint64_t most_ = kLeastNoted;
-  std::uint64_t items_ = kLeastNoted;  ///< that there are
+  std::uint64_t items_ = kLeastNoted;  ///< in the store
   double part_ = 0;
-  unsigned line_ = kSteps + kUnreadSteps;  ///< the step that the part ends in
-  double at_line_ = 0;                     ///< part of that step's items that belong to it
+  unsigned line_ = kSteps + kUnreadSteps;  ///< the step in which the part ends
+  double at_line_ = 0;                     ///< the share of that step's items that belongs to the part
   double owed_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Starts a walk's next part when most writes to items that the part before has started are done: a walk that
-// meets many items would else have a task in flight for each of them.
+// Starts a walk's next part when most writes that its last part started are done. Otherwise a walk that meets
+// many items would have a task in flight for each of them.
 #pragma once
 
 #include "runtime/scheduler/worker.hpp"
@@ -8,7 +8,7 @@
 
 namespace mxkv::server {
 
-/// Looks once a round, behind all other work. `Walk`: a task with start(Worker&).
+/// Checks once a round, with lower priority than all other work. `Walk`: a task with start(Worker&).
 template <class Walk>
 class LaterTask final : public runtime::MxTask {
  public:
@@ -30,10 +30,10 @@ class LaterTask final : public runtime::MxTask {
   Walk& walk_;
 };
 
-/// Counts what a walk starts. Part of the walk.
+/// Counts the writes that a walk starts. A member of the walk.
 class WalkPace {
  public:
-  /// To be asked for each item; whether the walk should end here for now.
+  /// Call it for each item. Returns whether the walk should pause here.
   [[nodiscard]] bool is_too_fast(runtime::Worker& worker) noexcept {
     if (started_ < kLookEvery) {
       return false;

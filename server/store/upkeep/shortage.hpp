@@ -1,4 +1,4 @@
-// What memory was refused for: it decides what eviction removes.
+// The kind of memory that was refused: it decides which items eviction removes.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 namespace mxkv::server {
 
 enum class shortage : std::uint8_t {
-  block,  ///< of any size, or a node of the tree
-  chunk,  ///< of a large value: all of them are of one size
+  block,  ///< a block of any size, or a node of the tree
+  chunk,  ///< a chunk of a large value: all chunks have one size
 };
 
 }  // namespace mxkv::server

@@ -1,5 +1,5 @@
-// What the store does of its own: expired items are swept and counted, sparse spans are emptied, and room is
-// made where memory runs short.
+// The store's own work: it sweeps and counts expired items, empties sparse spans, and makes room when memory
+// runs short.
 #pragma once
 
 #include <atomic>
@@ -18,15 +18,15 @@ struct UpkeepOptions {
   bool evicts = false;      ///< makes room when memory runs short
 };
 
-/// One a store. Thread-safety: any worker; the reading functions of its parts any thread.
+/// One per store. Thread-safety: any worker; the reading functions of its parts: any thread.
 class Upkeep {
  public:
-  /// Start-up only: the workers' contexts refer to it from then on.
+  /// Start-up only: the workers' contexts refer to this object from then on.
   Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& options);
   Upkeep(const Upkeep&) = delete;
   Upkeep& operator=(const Upkeep&) = delete;
 
-  /// To be called by each worker in every round.
+  /// Each worker calls it in every round.
   void tick(runtime::Worker& worker) {
     sweep_.tick(worker);
     expired_present_.tick(worker);
@@ -39,13 +39,13 @@ class Upkeep {
       own.eviction.tick(store_, worker);
     }
   }
-  /// Memory was refused to something of this worker's. True: room is being made, and it is worth to try again
-  /// in the next round.
+  /// Call this when an allocation of this worker was refused. True: room is being made, so try again in the
+  /// next round.
   [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what = shortage::block) noexcept {
     return evicts() && workers_[worker.id().index()].eviction.refused(worker, what);
   }
 
-  /// Holds for what begins later.
+  /// Takes effect for work that begins later.
   void set_options(const UpkeepOptions& options) noexcept {
     defragments_.store(options.defragments, std::memory_order_relaxed);
     evicts_.store(options.evicts, std::memory_order_relaxed);
@@ -66,7 +66,7 @@ class Upkeep {
   };
 
   StoreState& store_;
-  // Relaxed: nothing is ordered by them.
+  // Relaxed: they order nothing.
   std::atomic<bool> defragments_;
   std::atomic<bool> evicts_;
   ExpirySweep sweep_{store_};

@@ -1,7 +1,8 @@
-// `stats detail`: commands by prefix, which is what stands before the first colon of a key, as memcached counts them.
+// `stats detail`: counts commands by prefix, as memcached does. A prefix is the part of a key before its
+// first colon.
 //
-// It is off until somebody asks for it. Then each command takes a lock here, so it is for a look and not for always;
-// `stats hot` samples, and costs nothing.
+// It is off until a client turns it on. Then each command takes a lock here, so it is for a look and not for
+// always; `stats hot` samples, and costs nothing.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace mxkv::server {
 /// Thread-safety: any thread.
 class PrefixCounts {
  public:
-  /// Prefixes that come when there are so many are not counted.
+  /// Once there are so many prefixes, new ones are not counted.
   static constexpr std::size_t kMost = 10'000;
 
   enum class command : std::uint8_t { hit, miss, set, remove };
@@ -24,7 +25,7 @@ class PrefixCounts {
   /// Keys without a colon, and prefixes that a line cannot carry, are not counted.
   void count(std::string_view key, command what);
   void clear();
-  /// "PREFIX a get 3 hit 2 set 1 del 0\r\n" each, in order, and "END\r\n".
+  /// One "PREFIX a get 3 hit 2 set 1 del 0\r\n" each, in order, and "END\r\n".
   [[nodiscard]] std::string text() const;
 
  private:

@@ -5,13 +5,13 @@
 
 namespace mxkv::server {
 
-/// What a URI keeps as it is: letters, digits, and four signs.
+/// Bytes that a URI keeps: letters, digits, and four signs.
 [[nodiscard]] constexpr bool stays_in_uri(char byte) noexcept {
   return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
          byte == '-' || byte == '.' || byte == '_' || byte == '~';
 }
 
-/// Needs three bytes for each of the key's. Returns the end.
+/// Needs three bytes of room for each byte of the key. Returns the end.
 inline char* write_in_uri(char* out, std::string_view key) noexcept {
   constexpr char kDigits[] = "0123456789ABCDEF";
   for (const char byte : key) {

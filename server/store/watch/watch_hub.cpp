@@ -150,7 +150,7 @@ void WatchHub::deleted(runtime::Worker& worker, std::string_view key, std::strin
 
 void WatchHub::connection(runtime::Worker& worker, std::string_view peer, std::string_view reason, int cfd) {
   if (wants(watched::kConnections)) {
-    // As memcached has it: a unix socket is "local", and where its other end is bound is not told.
+    // As in memcached, a unix socket is "local", and its peer's name is not shown.
     std::string_view address = "unix";
     std::string_view port = "0";
     if (peer.starts_with("tcp")) {

@@ -1,7 +1,7 @@
-// `watch`: what happens to items, told to clients that asked for it, in memcached's lines.
+// `watch`: sends events about items, in memcached's lines, to clients that asked for them.
 //
-// A watcher has a bounded buffer: what does not fit is lost and counted, so that a slow one never holds up
-// the server. While nobody watches, an event costs a load and a branch.
+// A watcher has a bounded buffer. Lines that do not fit are lost and counted, so a slow watcher never holds
+// up the server. Without watchers an event costs a load and a branch.
 #pragma once
 
 #include <atomic>
@@ -35,8 +35,7 @@ inline constexpr std::uint32_t kConnections = 16;
 /// One client that watches. Thread-safety: any thread.
 class Watcher {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{256}
-                                            << 10U;  ///< kept until its connection takes them
+  static constexpr std::size_t kMostBytes = std::size_t{256} << 10U;  ///< until its connection takes them
 
   Watcher(std::uint32_t kinds, std::uint16_t worker) noexcept : kinds_(kinds), worker_(worker) {}
 
@@ -44,9 +43,9 @@ class Watcher {
   [[nodiscard]] std::uint16_t worker() const noexcept { return worker_; }
 
   enum class offered : std::uint8_t { kept, kept_wake, lost };
-  /// Keeps a line if there is room. kept_wake: nobody was told yet that there is something to take.
+  /// Keeps a line if there is room. kept_wake: the connection does not yet know that there are lines to take.
   offered offer(std::string_view line);
-  /// All that was kept.
+  /// Takes all lines kept so far.
   [[nodiscard]] std::string take();
 
  private:
@@ -58,49 +57,52 @@ class Watcher {
   bool woken_ = false;
 };
 
-/// All watchers. Thread-safety: any thread, unless it says otherwise.
+/// All watchers. Thread-safety: any thread, unless a function says otherwise.
 class WatchHub {
  public:
   static constexpr std::size_t kMostWatchers = 20;  ///< as memcached
 
-  /// How the side that has the sockets of a worker learns that one of its watchers has lines. `from` runs
+  /// Tells the owner of a worker's sockets that one of its watchers has lines. `from`: the worker that runs
   /// now.
   struct Waker {
     void* context = nullptr;
     void (*wake)(void* context, runtime::Worker& from) = nullptr;
   };
-  /// Worker by worker. Start-up only.
+  /// One waker for each worker, in order. Start-up only.
   void add_waker(Waker waker) {
     MXKV_ASSERT(waker.wake != nullptr, "a waker can wake");
     wakers_.push_back(waker);
   }
 
-  /// Null: there are too many.
+  /// Null: there are too many watchers.
   [[nodiscard]] std::shared_ptr<Watcher> add(std::uint32_t kinds, std::uint16_t worker);
   void remove(const std::shared_ptr<Watcher>& watcher);
 
-  /// Whether anybody wants to know of any of these. Relaxed: who began to watch sees what comes soon after.
+  /// Whether a watcher wants any of these kinds. Relaxed: a new watcher sees events from soon after its
+  /// start.
   [[nodiscard]] bool wants(std::uint32_t kinds) const noexcept {
     return (wanted_.load(std::memory_order_relaxed) & kinds) != 0;
   }
 
-  /// Whether commands are counted by prefix. While they are, their commands are told here as to a watcher.
+  /// Turns counting by prefix on or off. While it is on, commands are reported here as if a watcher wanted
+  /// them.
   void count_prefixes(bool on);
   [[nodiscard]] bool counts_prefixes() const noexcept {
     return counts_prefixes_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] PrefixCounts& prefixes() noexcept { return prefixes_; }
 
-  // Events, if wanted. `cfd`: the client's socket, as `client list` names it; 0: of none.
+  // Events, if wanted. `cfd`: the client's socket, as `client list` names it; 0: no client.
   void fetched(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd);
-  /// What a command other than a read found before it did anything: fetchers see that, too.
+  /// The result of the look-up of a command other than a read, before the command did anything. Fetchers see
+  /// it, too.
   void met(runtime::Worker& worker, std::string_view key, bool found, std::uint64_t bytes, int cfd);
   void stored(runtime::Worker& worker, std::string_view key, std::string_view status,
               std::string_view command, std::uint32_t expiry, std::uint64_t bytes, int cfd);
   void deleted(runtime::Worker& worker, std::string_view key, std::string_view command, std::uint64_t bytes,
                int cfd);
   void evicted(runtime::Worker& worker, const Item& item);
-  /// `peer` as "tcp:10.0.0.1:40000". `reason`: why it was closed; empty: it came.
+  /// `peer` as "tcp:10.0.0.1:40000". `reason`: why the connection was closed; empty: it was opened.
   void connection(runtime::Worker& worker, std::string_view peer, std::string_view reason, int cfd);
 
   [[nodiscard]] std::size_t watchers() const;
@@ -114,7 +116,7 @@ class WatchHub {
   std::atomic<std::uint32_t> wanted_{0};
   std::atomic<bool> counts_prefixes_{false};  // relaxed: commands that run meanwhile may be counted or not
   PrefixCounts prefixes_;
-  std::atomic<std::uint64_t> number_{0};  // relaxed: each line has its own
+  std::atomic<std::uint64_t> number_{0};  // relaxed: only makes each line's number unique
   std::atomic<std::uint64_t> sent_{0};    // relaxed: statistics
   std::atomic<std::uint64_t> lost_{0};
   std::vector<Waker> wakers_;

@@ -1,5 +1,6 @@
-// Package clients tests a server, at MXKV_PORT, through gomemcache; and one that lets in `ann` by TLS at MXKV_TLS_PORT and, who shows a
-// certificate, at MXKV_MUTUAL_TLS_PORT. MXKV_CERTIFICATES is a folder: ca.pem signed all, ann.pem and ann.key are hers.
+// Package clients tests a server, at MXKV_PORT, through gomemcache; and a server with a login of `ann` and TLS, at MXKV_TLS_PORT, and
+// with client certificates at MXKV_MUTUAL_TLS_PORT. MXKV_CERTIFICATES is a folder: ca.pem signed all certificates, ann.pem and
+// ann.key are ann's.
 package clients
 
 import (

@@ -1,4 +1,4 @@
-// memjs, at MXKV_ADDRESS, through its own calls. It knows the binary protocol alone, and logs in where it is told to.
+// memjs, at MXKV_ADDRESS, through its own calls. It only speaks the binary protocol, and logs in if it has a user.
 'use strict';
 
 const assert = require('node:assert');

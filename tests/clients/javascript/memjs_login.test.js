@@ -1,4 +1,4 @@
-// memjs, at MXKV_ADDRESS, where users are asked for.
+// memjs, at MXKV_ADDRESS, where a login is required.
 'use strict';
 
 const assert = require('node:assert');

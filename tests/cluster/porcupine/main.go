@@ -1,10 +1,10 @@
 // Judges a history of history.py by Porcupine, key by key: a second opinion beside judge_history.
 //
-//	porcupine FILE    exit code 0: linearizable, 1: not, 2: not a history, 3: nothing is wrong, but some key took too long
+//	porcupine FILE    exit code 0: linearizable, 1: not, 2: not a history, 3: no contradiction, but some key took too long
 //
-// Operations that are known not to have been done are left out. Those whose outcome nobody knows may take effect at any
-// time after their invocation; at the very end is as good as never. Numbers that are written differ, so that a cas is
-// judged by the number that its unique stood for, not by the unique.
+// It leaves out operations that are known not to have been done. Operations of unknown outcome may take effect at any
+// time after their invocation; at the very end is as good as never. No number is written twice, so it judges a cas
+// by the number that its unique stood for, not by the unique.
 package main
 
 import (
@@ -34,13 +34,13 @@ type entry struct {
 	Number   *uint64 `json:"number"`
 }
 
-// What a key holds.
+// The state of a key.
 type item struct {
 	there  bool
 	number uint64
 }
 
-// after tells what an operation makes of an item, and what its client is told.
+// after returns the item that an operation leaves, and the result that its client gets.
 func after(before item, op entry) (item, string) {
 	if !before.there && op.Op != "set" {
 		return before, "missing"

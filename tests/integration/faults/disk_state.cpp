@@ -12,7 +12,7 @@ namespace mxkv::faults {
 
 namespace {
 
-// Not by the calls that faulty_disk.cpp stands in for: those take the lock that is held here.
+// By system call, because faulty_disk.cpp's wrappers would take the lock that the caller already holds.
 void move(const std::string& from, const std::string& to) {
   if (!from.empty()) {
     ::syscall(SYS_rename, from.c_str(), to.c_str());
@@ -92,7 +92,7 @@ void DiskState::before_unlink(const std::string& path) {
 }
 
 std::string DiskState::save(const std::string& path) {
-  // With the process's number: those of an earlier one may be there.
+  // The name has the process's number, because files of an earlier process may be there.
   const std::string saved = side_ + "/" + std::to_string(::getpid()) + "." + std::to_string(saved_++);
   return ::link(path.c_str(), saved.c_str()) == 0 ? saved : "";
 }
@@ -116,7 +116,7 @@ void DiskState::cut(std::uint64_t seed) {
   std::mt19937_64 random{seed};
   std::uint64_t spoiled = 0;
   for (auto& [id, known] : files_) {
-    // One cut keeps most of what was written, the next one little of it.
+    // Some cuts keep most of the unsynced sectors, others few.
     const std::uint64_t kept_of_16 = random() % 17;
     const auto spoil = [&](const std::map<std::uint64_t, Sector>& sectors, bool may_keep) {
       for (const auto& [sector, before] : sectors) {
@@ -140,7 +140,7 @@ void DiskState::cut(std::uint64_t seed) {
       static_cast<void>(::ftruncate(known.file, static_cast<off_t>(known.length)));
     }
   }
-  // File systems keep the order of changes of names.
+  // File systems keep the order of name changes, so the last ones are undone.
   const std::uint64_t undone = random() % (names_.size() + 1);
   for (std::uint64_t left = undone; left > 0; --left) {
     undo(names_.back());

@@ -1,12 +1,12 @@
-// A disk that fails when it is told to, for tests of a whole process: loaded by LD_PRELOAD, it stands between the
-// process and the files of one folder, as far as it comes by openat and its kin.
+// A disk that fails on command, for tests of a whole process: loaded by LD_PRELOAD, it stands between the process and
+// the files of one folder, as far as the process opens them by openat and the like.
 //
-//   FAULTY_DISK_FOLDER    whose files; FAULTY_DISK_SIDE: a folder beside it, of the same file system
-//   FAULTY_DISK_FULL      not empty: it is full from the beginning
-//   FAULTY_DISK_CONTROL   a FIFO from which commands are read, a line each; NAME.obeyed has a line for each obeyed:
-//     cut SEED        the power is cut: what was not synced is old, new or garbage, and the process ends (code 99)
-//     fail sync N     the N-th sync from now on fails by EIO, and what it was to write is lost; later ones say yes
-//     fail write N    the same of a write
+//   FAULTY_DISK_FOLDER    the folder with the files; FAULTY_DISK_SIDE: a folder beside it, of the same file system
+//   FAULTY_DISK_FULL      not empty: the disk is full from the beginning
+//   FAULTY_DISK_CONTROL   a FIFO with one command a line; NAME.obeyed gets a line for each command obeyed:
+//     cut SEED        the power is cut: unsynced data are old, new or garbage, and the process ends (code 99)
+//     fail sync N     the N-th sync from now on fails with EIO, and its data are lost; later syncs succeed
+//     fail write N    the same for a write
 //     full on|off     writes and allocations find no space
 //     slow MS         syncs take so much longer
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ using mxkv::faults::DiskState;
 constexpr int kCutCode = 99;
 constexpr std::chrono::microseconds kSyncTime{1500};
 
-std::mutex disk_mutex;  ///< guards what follows, and holds every call up once the power is cut
+std::mutex disk_mutex;  ///< guards the variables below, and blocks every call once the power is cut
 DiskState disk;
 std::string folder;
 unsigned fail_sync = 0;
@@ -87,7 +87,8 @@ void obey(const std::string& line) {
 }
 
 void listen(const std::string& control) {
-  const int fifo = ::open(control.c_str(), O_RDWR | O_CLOEXEC);  // so that it has no end
+  const int fifo =
+      ::open(control.c_str(), O_RDWR | O_CLOEXEC);  // read-write, so that read() never meets an end
   const int obeyed = ::open((control + ".obeyed").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   std::string line;
   for (char next = 0; ::read(fifo, &next, 1) == 1;) {
@@ -115,16 +116,16 @@ bool begin() {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the process's own threads
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals must go to the process's own threads
   std::thread{listen, std::string{control}}.detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return true;
 }
 
-/// Behind all that begin() uses: what is defined in a file is made in that order.
+/// Defined after all variables that begin() uses, because a file's variables are initialised in the order of definition.
 [[maybe_unused]] const bool begun = begin();
 
-/// A write, by `really`, which gets the lock's protection. Returns what it returned.
+/// A write by `really`, under the lock. Returns the result of `really`.
 template <class Really>
 ssize_t write_by(int file, std::uint64_t offset, std::uint64_t bytes, Really really) {
   if (!watched(path_of(file))) {
@@ -145,7 +146,7 @@ int sync_by(int file, const char* name) {
   if (!watched(path)) {
     return really(file);
   }
-  // As long as a disk takes, so that there is time for a cut in between.
+  // A real disk takes as long, so that a cut can come in between.
   std::this_thread::sleep_for(kSyncTime + std::chrono::milliseconds{slow_ms.load()});
   const std::lock_guard lock{disk_mutex};
   struct stat about{};

@@ -1,4 +1,4 @@
-"""What every integration test shares: the server under test, raw connections, and the base case."""
+"""Shared by all integration tests: the server under test, raw connections, and the base case."""
 
 from .case import OwnServerCase, ServerCase, mxkv_only
 from .connection import Connection, Closed

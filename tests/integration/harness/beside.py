@@ -35,7 +35,7 @@ class _Part(unittest.TestResult):
         self._whole, self._lock, self._events = whole, lock, []
 
     def tell(self) -> None:
-        """All events of one test in one piece: the result of the whole run is not for several threads."""
+        """Reports all events of one test in one piece, because several threads share the result of the whole run."""
         with self._lock:
             for name, arguments in self._events:
                 getattr(self._whole, name)(*arguments)
@@ -63,7 +63,7 @@ class BesideSuite(unittest.TestSuite):
         def run_one(tests) -> None:
             part = _Part(result, lock)
             unittest.TestSuite(tests).run(part)
-            part.tell()  # errors of class fixtures are no test's
+            part.tell()  # errors of class fixtures belong to no test
 
         with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
             for future in [pool.submit(run_one, tests) for tests in beside]:
@@ -96,7 +96,7 @@ def _tasks(suite) -> tuple:
 
 
 def load_tests(_loader, tests, _pattern) -> BesideSuite:
-    """unittest calls it for the whole module. A single class or test by its name runs as ever."""
+    """unittest calls it for the whole module. A single class or test named on the command line runs as usual."""
     return BesideSuite([tests])
 
 

@@ -1,4 +1,4 @@
-"""memcached's binary protocol, raw: packets out, packets in. It judges nothing but the framing it reads."""
+"""memcached's binary protocol, raw: packets out, packets in. It checks only the framing that it reads."""
 
 import dataclasses
 import struct
@@ -36,7 +36,7 @@ class Reply:
 
 def request(opcode: int, key: bytes = b"", value: bytes = b"", extras: bytes = b"", cas: int = 0, opaque: int = 0, *, magic: int = 0x80,
             key_bytes=None, extras_bytes=None, body_bytes=None, data_type: int = 0, bucket: int = 0) -> bytes:
-    """The bytes of a request. What the header says of lengths may be given, to lie."""
+    """The bytes of a request. A test may give the header's lengths, to make them wrong."""
     body = extras + key + value
     return struct.pack(">BBHBBHIIQ", magic, opcode, len(key) if key_bytes is None else key_bytes,
                        len(extras) if extras_bytes is None else extras_bytes, data_type, bucket,
@@ -44,12 +44,12 @@ def request(opcode: int, key: bytes = b"", value: bytes = b"", extras: bytes = b
 
 
 def store(opcode: int, key: bytes, value: bytes, flags: int = 0, exptime: int = 0, cas: int = 0, opaque: int = 0) -> bytes:
-    """set add replace and their quiet ones."""
+    """set, add, replace and their quiet forms."""
     return request(opcode, key, value, struct.pack(">II", flags, exptime), cas, opaque)
 
 
 def count(opcode: int, key: bytes, delta: int = 1, initial: int = 0, exptime: int = 0xffffffff, cas: int = 0, opaque: int = 0) -> bytes:
-    """increment, decrement; with another exptime a number that is missing is made."""
+    """increment, decrement; with another exptime they create a missing number."""
     return request(opcode, key, b"", struct.pack(">QQI", delta, initial, exptime), cas, opaque)
 
 
@@ -90,12 +90,12 @@ class BinaryConnection(Connection):
         return [self.reply() for _ in range(how_many)]
 
     def ask(self, packet: bytes) -> Reply:
-        """One request, which must have a reply."""
+        """One request that must have a reply."""
         self.send(packet)
         return self.reply()
 
     def until_noop(self, packets: bytes) -> list:
-        """Sends them with a noop behind, and returns the replies before the noop's."""
+        """Sends the packets followed by a noop, and returns the replies before the noop's."""
         self.send(packets + request(NOOP, opaque=0xfeedbeef))
         found = []
         while (reply := self.reply()).opaque != 0xfeedbeef:

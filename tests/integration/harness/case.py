@@ -1,4 +1,4 @@
-"""The base of all cases: one server a class or a test, connections that close themselves, bounds on resident memory."""
+"""The base of all cases: one server per class or test, connections that close themselves, bounds on resident memory."""
 
 import unittest
 
@@ -8,7 +8,7 @@ from .server import Options, Server
 
 
 def mxkv_only(what: str):
-    """Marks what memcached does not have, or does otherwise on purpose."""
+    """Marks tests of features that memcached does not have, or has differently on purpose."""
     return unittest.skipIf(environment.IS_MEMCACHED, f"mxkv only: {what}")
 
 
@@ -31,21 +31,21 @@ class ServerCase(unittest.TestCase):
         return connection
 
     def assert_serves(self) -> None:
-        """A new client gets answers."""
+        """A new client gets replies."""
         client = self.connect()
         self.assertEqual(client.set(b"serves", b"yes"), b"STORED")
         self.assertEqual(client.get(b"serves"), b"yes")
         client.close()
 
     def assert_rss_below(self, mib: float) -> None:
-        """Resident memory is bounded. A sanitizer's shadow hides it: there, only that the server lives."""
+        """Bounds resident memory. A sanitizer's shadow memory hides it: then this only checks that the server lives."""
         rss = self.server.rss_bytes() / (1 << 20)
         if not environment.SANITIZED:
             self.assertLess(rss, mib, "resident MiB")
 
 
 class OwnServerCase(ServerCase):
-    """Each test has a server of its own: what one leaves behind, or breaks, is not the next one's."""
+    """Each test has its own server, so a test cannot harm the next one."""
 
     @classmethod
     def setUpClass(cls) -> None:

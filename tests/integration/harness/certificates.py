@@ -1,4 +1,4 @@
-"""Certificates for tests: authorities, and what they sign, made by the openssl program in a directory."""
+"""Certificates for tests: authorities and the certificates that they sign, made by the openssl program in a directory."""
 
 import datetime
 import subprocess
@@ -15,7 +15,7 @@ class Authority:
         self._run("req", "-x509", *self._key(name), "-out", self.file, "-days", "30", "-subj", f"/CN={name}")
 
     def sign(self, name: str, *, purpose: str = "serverAuth", until: datetime.datetime = None) -> tuple:
-        """A certificate of `name`, for 127.0.0.1 and localhost; `until`: in the past, of one that has expired."""
+        """A certificate of `name`, for 127.0.0.1 and localhost. `until` in the past makes an expired certificate."""
         request, certificate = self.directory / f"{name}.csr", self.directory / f"{name}.pem"
         self._run("req", "-new", *self._key(name), "-out", request, "-subj", f"/CN={name}/O=example")
         extensions = self.directory / f"{name}.ext"
@@ -28,7 +28,7 @@ class Authority:
         return certificate, self.directory / f"{name}.key"
 
     def _expire(self, name, request, certificate, extensions, until):
-        """x509 knows no times, ca does, and wants a database for it."""
+        """`openssl x509` cannot set times; `openssl ca` can, but needs a database."""
         database = self.directory / "database"
         database.mkdir(exist_ok=True)
         (database / "index").write_text("")

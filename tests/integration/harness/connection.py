@@ -1,7 +1,7 @@
 """A raw client connection: bytes out, bytes in, and the few helpers that every test needs.
 
-It judges nothing but the framing it reads; a reply that does not come in time is a TimeoutError, an end of the
-stream in the middle of one is Closed. Not for use by two threads at once.
+It checks only the framing that it reads. A reply that does not come in time raises TimeoutError; a stream that ends in the
+middle of a reply raises Closed. Two threads must not use a connection at once.
 """
 
 import socket
@@ -11,7 +11,7 @@ from .environment import patience
 
 
 class Closed(ConnectionError):
-    """The server ended the connection where more was expected."""
+    """The server ended the connection in the middle of a reply."""
 
 
 class Connection:
@@ -40,7 +40,7 @@ class Connection:
         self.socket.close()
 
     def reset(self) -> None:
-        """Closes with RST: what a crashed client or a cut network looks like."""
+        """Closes with RST, as a crashed client or a cut network does."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
@@ -74,7 +74,7 @@ class Connection:
         return taken
 
     def rest(self) -> bytes:
-        """All until the server closes. A reset counts as the end."""
+        """All bytes until the server closes. A reset counts as the end."""
         try:
             while True:
                 self._fill()
@@ -96,7 +96,7 @@ class Connection:
         return self.store(b"set", key, value, flags, exptime)
 
     def store_all(self, keys, size: int) -> None:
-        """Stores values that tell their keys, `padded(key, size)`; none may be refused."""
+        """Stores values `padded(key, size)`, which contain their keys; fails if the server refuses one."""
         keys = list(keys)
         for at in range(0, len(keys), 500):
             batch = keys[at:at + 500]
@@ -127,7 +127,7 @@ class Connection:
         return found
 
     def present(self, keys) -> set:
-        """Those that are there."""
+        """The keys that are there."""
         return {key for at in range(0, len(keys), 100) for key, *_ in self.records(b"get " + b" ".join(keys[at:at + 100]))}
 
     def get(self, key: bytes):
@@ -152,7 +152,7 @@ class Connection:
 
 
 def padded(key: bytes, size: int) -> bytes:
-    """A value of `size` bytes that tells its key."""
+    """A value of `size` bytes that begins with its key."""
     return key.ljust(size, b"+")
 
 
@@ -163,7 +163,7 @@ def block(verb: bytes, key: bytes, value: bytes, flags: int = 0, exptime: int = 
 
 
 def converse(port: int, pieces) -> bytes:
-    """Sends the pieces one write each, half-closes, and returns all that came back until the server closed."""
+    """Sends each piece in one write, half-closes, and returns all bytes up to the server's close."""
     connection = Connection(port)
     try:
         for piece in pieces:

@@ -1,5 +1,5 @@
-"""A daemon that a test starts by itself: with a configuration file, without a port that is known before, in a
-directory of its own. Everything that it left is removed at the end of the test.
+"""A daemon that a test starts itself: with a configuration file, on a port that the system chooses, in a directory of its own.
+The end of the test removes the directory.
 """
 
 import os
@@ -17,7 +17,7 @@ from .environment import patience
 
 
 def wait_for(what, description: str, seconds: float = 20):
-    """Looks until `what()` is true, and returns it. An upper bound on waiting, never a measure."""
+    """Polls until `what()` is true, and returns its value. The time is only an upper bound on waiting."""
     deadline = time.monotonic() + patience(seconds)
     while not (found := what()):
         if time.monotonic() >= deadline:
@@ -27,13 +27,13 @@ def wait_for(what, description: str, seconds: float = 20):
 
 
 def pause(process) -> None:
-    """Stops a child of ours until SIGCONT; behind this call none of its threads runs, however busy the machine is."""
+    """Stops a child process until SIGCONT. On return none of its threads runs, however busy the machine is."""
     process.send_signal(signal.SIGSTOP)
     os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
 
 
 class DaemonCase(unittest.TestCase):
-    """A test with a directory of its own and daemons in it."""
+    """A test with its own directory, and daemons in it."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="mxkvd")
@@ -63,7 +63,7 @@ class DaemonCase(unittest.TestCase):
         return process
 
     def run_to_end(self, *arguments, listen=("127.0.0.1:0",), **options):
-        """A start that returns by itself: (exit code, standard error)."""
+        """Runs a daemon that ends by itself; returns (exit code, standard error)."""
         done = subprocess.run(self.command(*arguments, listen=listen), stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=patience(60), check=False, cwd=self.directory, **options)
         return done.returncode, done.stderr.decode()
@@ -98,7 +98,7 @@ class DaemonCase(unittest.TestCase):
         return client
 
     def end(self, how: int = signal.SIGTERM, code: int = 0) -> None:
-        """Ends the daemon in order: its exit code is right, and it reports nothing of a sanitizer's."""
+        """Ends the daemon in order; checks its exit code, and that no sanitizer reported anything."""
         self.process.send_signal(how)
         self.assertEqual(self.process.wait(timeout=patience(30)), code, self.log())
         self.assert_no_report()
@@ -107,7 +107,7 @@ class DaemonCase(unittest.TestCase):
         self.assertNotRegex(self.log(), "Sanitizer|runtime error:|terminate called|[Aa]ssertion")
 
     def wait_gone(self, process: int) -> None:
-        """Waits for the end of a process that is no child; whoever has it now may be slow to take its exit code."""
+        """Waits for the end of a process that is not our child; its parent may be slow to take its exit code."""
         def gone():
             try:
                 with open(f"/proc/{process}/stat", encoding="ascii") as stat:

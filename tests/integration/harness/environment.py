@@ -3,13 +3,13 @@
 MXKVD                  path of the daemon under test
 MXKV_YCSB              path of the load client
 MXKV_CLI               path of the shell and one-shot client
-MXKV_TEST_TARGET       "mxkvd" (default), or "memcached": then the shared part of the protocol runs against
+MXKV_TEST_TARGET       "mxkvd" (default), or "memcached": the tests of the shared protocol run against
                        memcached 1.6.18, which shows that the tests themselves are right
 MXKV_TEST_SCALE        factor on the amount of work, 1 by default (sanitizer builds: less)
 MXKV_TEST_PATIENCE     factor on every timeout, 1 by default (sanitizer builds: more)
-MXKV_TEST_SANITIZED    "1": resident memory means nothing, so that its bounds are not asserted
+MXKV_TEST_SANITIZED    "1": tests do not assert bounds on resident memory, which a sanitizer inflates
 MXKV_TEST_LONG         "1": the campaigns run in full, which takes minutes
-MXKV_SOAK_S            how long each soak lasts, in seconds; then each part of it says what it found
+MXKV_SOAK_S            the duration of each soak in seconds; each part of it then prints its findings
 """
 
 import os
@@ -31,7 +31,7 @@ _PATIENCE = float(os.environ.get("MXKV_TEST_PATIENCE", "1"))
 
 
 def scaled(count: int, least: int = 1) -> int:
-    """An amount of work, made smaller on slow builds, never below `least`."""
+    """An amount of work, reduced on slow builds, never below `least`."""
     return max(least, int(count * _SCALE))
 
 

@@ -1,7 +1,7 @@
-"""Examples in a document: blocks that open with ```mxkv, of lines sent and lines answered; read, and held against a server.
+"""Examples in a document: blocks that open with ```mxkv, of requests and replies. Reads them and compares them with a server.
 
-    > text     sent, CR LF behind it; lines in a row are sent at once          2> text, 2< text   on a second connection
-    < text     answered; <name> stands for any word, which is sent where <name> is sent later
+    > text     a request line; CR LF is added; adjacent lines are sent at once     2> text, 2< text   on a second connection
+    < text     a reply line; <name> matches any word, which a later request sends in place of <name>
     < ...      any number of lines       ! closed     the server closes the connection
 """
 
@@ -19,18 +19,18 @@ SKIP = "..."
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    number: int   # in the document
+    number: int   # line number in the document
     sign: str     # > < 2> 2< !
     text: str
 
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    kind: str     # the word behind ```mxkv: what the server must allow; empty: nothing
+    kind: str     # the word behind ```mxkv: the option that the server needs; empty: none
     lines: tuple
 
     def commands(self) -> set:
-        """First words of all lines that are sent and answered; lines of data blocks are among them."""
+        """First words of all lines, sent and replied, including lines of data blocks."""
         return {line.text.split(" ")[0] for line in self.lines if line.sign.endswith(">")}
 
 
@@ -58,7 +58,7 @@ class Run:
         self._names: dict[str, str] = {}
 
     def play(self, example: Example) -> None:
-        """AssertionError: what is answered otherwise than the document says."""
+        """Raises AssertionError if a reply differs from the document."""
         skipping = False
         lines = list(example.lines)
         for at, line in enumerate(lines):
@@ -119,7 +119,7 @@ class Run:
 
     def _expect_no_more(self, last: Line) -> None:
         if last.sign == "!" or any(sign for sign in self._connections):
-            return  # what watches is never at its end
+            return  # a watcher's stream has no end
         connection = self._to("")
         connection.send(b"mn\r\n")
         if (answer := connection.line()) != b"MN":

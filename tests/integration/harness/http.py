@@ -1,4 +1,4 @@
-"""Administration by HTTP as a test asks for it: whole requests by the standard library, and bytes by hand."""
+"""Requests to the administration listener: whole requests by the standard library, and raw bytes."""
 
 import base64
 import http.client
@@ -27,14 +27,14 @@ class AdminCase(DaemonCase):
         return wait_for(self.admin_ports, "a listener for administration")[-1]
 
     def connect_admin(self, where: int = 0, tls=None) -> http.client.HTTPConnection:
-        """Keeps its socket from one request to the next. `where`: a port; 0: the last one. `tls`: a context."""
+        """A connection that keeps its socket between requests. `where`: a port; 0: the last one. `tls`: a context."""
         kind, options = (http.client.HTTPSConnection, {"context": tls}) if tls else (http.client.HTTPConnection, {})
         connection = kind("127.0.0.1", where or self.admin_port(), timeout=patience(20), **options)
         self.addCleanup(connection.close)
         return connection
 
     def get(self, path: str, method: str = "GET", where: int = 0, tls=None, user: str = "", **headers):
-        """A reply that was read to its end; its body is in `.text`. `user`: "name:password"."""
+        """A reply, read to its end; its body is in `.text`. `user`: "name:password"."""
         connection = self.connect_admin(where, tls)
         try:
             return ask(connection, path, method, user, **headers)
@@ -47,7 +47,7 @@ class AdminCase(DaemonCase):
         return json.loads(reply.text)
 
     def metrics(self, **options) -> dict:
-        """Samples by name and labels as they are written."""
+        """Samples by name and labels, as they are written."""
         lines = [line for line in self.get("/metrics", **options).text.splitlines() if not line.startswith("#")]
         return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
@@ -58,13 +58,13 @@ class AdminCase(DaemonCase):
         return connection
 
     def raw_reply(self, sent: bytes) -> bytes:
-        """All that comes until the server closes."""
+        """All bytes up to the server's close."""
         connection = self.raw(sent)
         return read_all(connection)
 
 
 def ask(connection: http.client.HTTPConnection, path: str, method: str = "GET", user: str = "", **headers):
-    """One request on a connection that may have had others, and its reply as of AdminCase.get()."""
+    """One request on a connection that may have had others; the reply as in AdminCase.get()."""
     if user:
         headers["Authorization"] = "Basic " + base64.b64encode(user.encode()).decode()
     connection.request(method, path, headers=headers)

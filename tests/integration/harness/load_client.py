@@ -14,7 +14,7 @@ class Run:
     err: str
 
     def figure(self, section: str, name: str) -> float:
-        """The value of a line "[section], name, value"; 0 if there is none, as for a kind that did not occur."""
+        """The value of a line "[section], name, value"; 0 if the line is missing, as for an operation that did not occur."""
         for line in self.out.splitlines():
             head, _, value = line.rpartition(", ")
             if head == f"[{section}], {name}":

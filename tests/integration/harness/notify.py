@@ -1,4 +1,4 @@
-"""What a service manager would hear: a datagram socket for NOTIFY_SOCKET."""
+"""The service manager's side of sd_notify: a datagram socket for NOTIFY_SOCKET."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from .environment import patience
 
 
 class NotifySocket:
-    """Binds a path, or a name in the abstract namespace; keeps the order of what came."""
+    """Binds a path, or a name in the abstract namespace; keeps messages in the order of arrival."""
 
     def __init__(self, abstract: bool = False):
         self._directory = tempfile.TemporaryDirectory(prefix="notify")
@@ -30,13 +30,13 @@ class NotifySocket:
         return message
 
     def until(self, name: str) -> dict:
-        """The first message that has `name`; what comes before is only remembered in `seen`."""
+        """The first message that has `name`; earlier messages are only kept in `seen`."""
         while name not in (message := self.next()):
             pass
         return message
 
     def silent_for(self, seconds: float) -> bool:
-        """Whether nothing comes for so long."""
+        """Whether no message comes within that time."""
         self.socket.settimeout(seconds)
         try:
             self.socket.recv(4096)
@@ -45,7 +45,7 @@ class NotifySocket:
         return False
 
     def forget(self) -> None:
-        """Drops what has come so far."""
+        """Drops all messages that have come so far."""
         self.socket.setblocking(False)
         try:
             while True:

@@ -1,4 +1,4 @@
-"""One run of a measuring program that writes files: its tests look at what it wrote."""
+"""One run of a measuring program that writes files; the tests check the files."""
 
 import pathlib
 import subprocess
@@ -9,7 +9,7 @@ from .environment import patience
 
 
 class ProgramRun(unittest.TestCase):
-    """Before the first test, runs COMMAND --output FOLDER with FLAGS: `done`, and the files in `output`."""
+    """Before the first test, runs COMMAND --output FOLDER with FLAGS: `done` is the process, `output` has the files."""
 
     COMMAND: tuple = ()
     FLAGS: tuple[str, ...] = ("--quick",)
@@ -23,6 +23,6 @@ class ProgramRun(unittest.TestCase):
 
     @classmethod
     def run_program(cls, *flags: str) -> subprocess.CompletedProcess:
-        """Runs it once more, with these flags alone."""
+        """Runs the program once more, with these flags alone."""
         return subprocess.run([*cls.COMMAND, "--output", cls.output, *flags], capture_output=True, text=True,
                               timeout=patience(600), check=False)

@@ -1,4 +1,4 @@
-"""A way to a server that can be cut. It judges nothing."""
+"""A connection to a server that a test can cut. It checks nothing."""
 
 import contextlib
 import socket
@@ -6,8 +6,8 @@ import threading
 
 
 class Proxy:
-    """A TCP proxy in front of a server. `cut(after)` resets the next connection that was sent so many bytes of replies,
-    once; with `every` each connection that was sent so many bytes.
+    """A TCP proxy in front of a server. `cut(after)` resets, once, the next connection that has passed so many bytes of replies;
+    with `every` it resets each such connection.
     """
 
     def __init__(self, port: int, every: int | None = None):
@@ -25,8 +25,8 @@ class Proxy:
             self._left = after
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # closed before
-            self._listener.shutdown(socket.SHUT_RDWR)  # or the thread goes on to accept
+        with contextlib.suppress(OSError):  # closed already
+            self._listener.shutdown(socket.SHUT_RDWR)  # without it the thread would go on to accept
         self._listener.close()
         with self._lock:
             for end in self._open:

@@ -1,4 +1,4 @@
-"""A redis of its own on a free port, without persistence, to point the load client at."""
+"""A redis on a free port, without persistence, as a target for the load client."""
 
 import socket
 import subprocess

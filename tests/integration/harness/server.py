@@ -1,4 +1,4 @@
-"""One server process: started on a free port, waited for, stopped, and its log judged.
+"""One server process: starts it on a free port, waits for it, stops it, and checks its log.
 
 The same options start mxkvd or memcached, so that a test of the shared protocol runs against both. A server that
 crashed, printed a sanitizer report or did not exit with 0 on SIGTERM raises ServerFailure, with its log.
@@ -29,14 +29,14 @@ class ServerFailure(AssertionError):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """What a test may ask of a server, in its own terms. `extra` goes to mxkvd alone, word for word."""
+    """Settings of a server under test, in the tests' terms. `extra` goes to mxkvd alone, word for word."""
     workers: int = 2
     memory_mib: int = 256
     value_bytes: int = 0          # 0: the server's own default
     connections: int = 0          # 0: the server's own default
     settings: tuple = ()          # pairs (path, value) for --set, mxkvd only
     extra: tuple = ()
-    variables: tuple = ()         # pairs (name, value) of the environment, beside those of the test
+    variables: tuple = ()         # pairs (name, value) of environment variables, added to the test's own
     memcached: bool = environment.IS_MEMCACHED
 
     def command(self, port: int) -> list:
@@ -55,7 +55,7 @@ class Options:
         return command + list(self.extra)
 
     def _memcached(self, port: int) -> list:
-        # Its item header counts towards the item limit: leave room for it above the value.
+        # memcached counts its item header towards the item limit: leave room for it above the value.
         command = [environment.MEMCACHED or "memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", str(port), "-U", "0",
                    "-t", str(self.workers), "-m", str(self.memory_mib), "-c", str(self.connections or 4096)]
         if self.value_bytes:
@@ -64,7 +64,7 @@ class Options:
 
 
 def free_port() -> int:
-    """A port that was free a moment ago. Another process may take it: a start retries."""
+    """A port that was free a moment ago. Another process may take it: then the start retries."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -97,7 +97,7 @@ class Server:
         raise ServerFailure("no free port found in five tries\n" + self.log())
 
     def _wait_ready(self) -> bool:
-        """True when `version` was answered, False when the port was taken by somebody else."""
+        """True when the server has answered `version`, False when another process has taken the port."""
         deadline = time.monotonic() + patience(30)
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -114,12 +114,12 @@ class Server:
         raise ServerFailure("no answer to `version` in time\n" + self.log())
 
     def log(self) -> str:
-        # pread leaves the offset alone, which the server's own descriptor shares.
+        # pread leaves the file offset alone, which the server shares with this descriptor.
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
 
     def stop(self, how: int = signal.SIGTERM) -> None:
-        """Asks the server to stop and checks that it went in order. Raises ServerFailure if not."""
+        """Asks the server to stop, and checks that it stops in order; raises ServerFailure otherwise."""
         if self.process is None:
             return
         if self.process.poll() is None:
@@ -127,7 +127,7 @@ class Server:
         self.wait_exit()
 
     def wait_exit(self) -> None:
-        """Waits for an exit with 0 and a clean log; raises ServerFailure otherwise."""
+        """Waits for exit code 0 and a clean log; raises ServerFailure otherwise."""
         process, self.process = self.process, None
         try:
             code = process.wait(timeout=patience(30))
@@ -142,7 +142,7 @@ class Server:
         self._log.close()
 
     def kill(self) -> None:
-        """Ends the process without a judgement; nothing if it has ended. The log is gone afterwards."""
+        """Kills the process, without checks; does nothing if it has ended. The log is gone afterwards."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()

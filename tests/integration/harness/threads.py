@@ -6,10 +6,10 @@ from .connection import Connection
 
 
 class Threads:
-    """Runs functions of (a connection, its number) at once; the first failure is raised in the test."""
+    """Runs functions of (connection, its number) at once; the test raises the first failure."""
 
     def __init__(self, port: int, **connection):
-        """`connection`: how each is opened; a minute's patience unless told."""
+        """`connection`: options of each connection; the default timeout is a minute."""
         self.connection = {"timeout": 60, **connection}
         self.port, self.failures, self.threads = port, [], []
         self.stop = threading.Event()

@@ -1,4 +1,4 @@
-"""Tests of TLS: certificates, servers with listeners of several kinds, and a client whose records pass through a test's hands."""
+"""Tests of TLS: certificates, servers with listeners of several kinds, and a client whose TLS records the test can handle."""
 
 import contextlib
 import select
@@ -14,7 +14,7 @@ from .environment import patience
 
 
 class Records:
-    """A client whose records pass through a test's hands: `wire` is the socket, `take()` what is to be sent on it."""
+    """A client whose TLS records the test handles: `wire` is the socket, `take()` returns the bytes to send on it."""
 
     def __init__(self, port: int, context: ssl.SSLContext):
         self.wire = socket.create_connection(("127.0.0.1", port), timeout=patience(20))
@@ -71,7 +71,7 @@ class Records:
         return found
 
     def say_end(self) -> None:
-        """Says that nothing more comes, and can still read."""
+        """Tells the server that nothing more comes; the client can still read."""
         try:
             self.tls.unwrap()
         except ssl.SSLWantReadError:
@@ -80,7 +80,7 @@ class Records:
 
 
 class TlsCase(DaemonCase):
-    """Certificates are made once a class: it takes a while."""
+    """Makes certificates once per class, because that takes a while."""
 
     @classmethod
     def setUpClass(cls):
@@ -116,7 +116,7 @@ class TlsCase(DaemonCase):
         return made
 
     def ask_many(self, value: bytes, count: int) -> None:
-        """Sets and gets in one pipeline, which is sent while it is answered: by one thread, as a session of TLS is not for two."""
+        """Sets and gets in one pipeline; one thread sends and reads in turns, because two threads cannot share a TLS session."""
         wire = self.secure().socket
         wire.setblocking(False)
         values = [(b"k%d" % i, value + b"%d" % i) for i in range(count)]
@@ -151,12 +151,12 @@ class TlsCase(DaemonCase):
 
 
 class GuardedCase(DaemonCase):
-    """A server that lets in `ann` with `secret word` and `bob` with `secret` and nobody else, and three ways to it: without TLS,
-    by TLS, and by TLS where a certificate is asked for. In the test's directory ca.pem signed all; ann.pem and ann.key are Ann's.
+    """A server that admits `ann` with `secret word`, `bob` with `secret` and no other user, by three listeners: without TLS,
+    with TLS, and with TLS that requires a certificate. In the test's directory ca.pem signed all; ann.pem and ann.key are Ann's.
     """
 
     def guard(self) -> dict:
-        """Starts it; the port of each way."""
+        """Starts the server; returns the port of each listener."""
         self.authority = Authority(self.directory)
         certificate, key = self.authority.sign("server")
         self.identity = self.authority.sign("ann", purpose="clientAuth")
@@ -173,7 +173,7 @@ class GuardedCase(DaemonCase):
         return dict(zip(("login", "tls", "mutual_tls"), self.ports()))
 
     def trusting(self, identity=None) -> ssl.SSLContext:
-        """Of a client that trusts ca.pem, and shows `identity`, a certificate and its key."""
+        """A context for a client that trusts ca.pem and presents `identity`, a certificate and its key."""
         context = ssl.create_default_context(cafile=self.authority.file)
         if identity is not None:
             context.load_cert_chain(*identity)

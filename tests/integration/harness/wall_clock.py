@@ -1,5 +1,5 @@
-"""A wall clock that a test sets while the server runs, by libfaketime (Debian: faketime). The monotonic clock goes on as it
-does, as it would when the system clock is set.
+"""A wall clock that a test sets while the server runs, by libfaketime (Debian: faketime). The monotonic clock runs on, as it
+does when the system clock is set.
 """
 
 import glob
@@ -11,22 +11,22 @@ LIBRARY = next(iter(glob.glob("/usr/lib/*/faketime/libfaketimeMT.so.1")), None)
 
 
 class WallClock:
-    """That of one server. Removed by close()."""
+    """The wall clock of one server. close() removes its file."""
 
     def __init__(self):
         handle, self._path = tempfile.mkstemp(prefix="wall-clock")
         os.close(handle)
-        os.chmod(self._path, 0o644)  # memcached gives up being root
+        os.chmod(self._path, 0o644)  # memcached drops root's rights
         self._ahead = 0
         self.set_ahead(0)
 
     def variables(self) -> tuple:
-        """What the server's environment must have."""
+        """The environment variables that the server needs."""
         return (("LD_PRELOAD", LIBRARY), ("FAKETIME_TIMESTAMP_FILE", self._path), ("FAKETIME_NO_CACHE", "1"),
                 ("DONT_FAKE_MONOTONIC", "1"), ("FAKETIME_DONT_FAKE_MONOTONIC", "1"))
 
     def set_ahead(self, seconds: int) -> None:
-        """From now on it is so much ahead of the real one."""
+        """From now on the clock is so much ahead of the real one."""
         new = self._path + ".new"
         with open(new, "w", encoding="ascii") as file:
             file.write(f"{seconds:+d}\n")

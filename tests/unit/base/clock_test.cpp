@@ -1,4 +1,4 @@
-// Clocks: the system's never goes back, the manual one moves only when told to.
+// Clocks: the system's never goes back, the manual one moves only when a test moves it.
 #include "runtime/base/clock.hpp"
 
 #include <gtest/gtest.h>

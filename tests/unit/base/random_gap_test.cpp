@@ -1,4 +1,4 @@
-// Gaps have the mean that was asked for, and no rhythm.
+// Gaps have the wanted mean, and no rhythm.
 #include "runtime/base/random_gap.hpp"
 
 #include <gtest/gtest.h>

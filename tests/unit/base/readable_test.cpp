@@ -1,4 +1,4 @@
-// Text from outside, shown.
+// Text from outside, as it is shown to people.
 #include "runtime/base/readable.hpp"
 
 #include <gtest/gtest.h>

@@ -142,7 +142,7 @@ TEST_F(ClientRun, PacedCountsTheWaitingThatAStallCauses) {
   options.workload.operation_count = 300;
   const RunResult result = run_client(options).value();
   const KindTally& reads = result.tally.of(OperationKind::read);
-  // One request met the stall; those that were due meanwhile waited for it before they were even sent.
+  // One request met the stall; the requests that were due meanwhile waited before they were even sent.
   EXPECT_GE(reads.latency.max(), 300'000'000U);
   EXPECT_GE(reads.intended.percentile(50), 100'000'000U);
   EXPECT_GE(result.schedule.max_lag_ns, 290'000'000U);

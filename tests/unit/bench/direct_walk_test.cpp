@@ -1,4 +1,4 @@
-// A tree that threads walk by hand, under each guard: nothing is lost, nothing is found that is not there.
+// A tree that threads walk by hand, under each guard: no key is lost, and no key is found that is not there.
 #include "bench/figures/direct_walk.hpp"
 
 #include <gtest/gtest.h>

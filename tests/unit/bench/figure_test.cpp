@@ -1,4 +1,4 @@
-// What becomes of the rounds of a figure.
+// The treatment of a figure's rounds.
 #include "bench/figures/figure.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What index_bench measures with: keys and values, sessions in turn, what is wrong with a container.
+// The means of index_bench: keys and values, sessions in turn, and the faults of a container.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -57,7 +57,7 @@ TEST(IndexKeys, AnyWrongByteOfAValueShows) {
   }
 }
 
-/// Notes what it is asked to do.
+/// Notes the calls that it gets.
 class FakeContainer final : public Container {
  public:
   FakeContainer(std::string name, std::vector<std::string>& log) : name_(std::move(name)), log_(log) {}

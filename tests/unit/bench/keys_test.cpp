@@ -1,4 +1,4 @@
-// Keys are those of YCSB, and their text and their number stand for each other.
+// Keys are YCSB's, and their text and their number stand for each other.
 #include "bench/workload/keys.hpp"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@
 namespace mxkv::bench {
 namespace {
 
-/// Keys that begin as those of `draws` records spread over all, on average.
+/// The mean number of keys that begin as `draws` records do, which are spread over all.
 double keys_of_a_prefix(const WorkloadSpec& spec) {
   const KeyFormat format(spec.zero_padding);
   const LoadedKeys loaded(spec, format);

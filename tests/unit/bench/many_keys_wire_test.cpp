@@ -1,4 +1,5 @@
-// What is atomic on many keys: the bytes of the requests, and every kind of reply, however the bytes arrive.
+// Atomic operations on many keys: the bytes of the requests, and every kind of reply, however the bytes
+// arrive.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -46,7 +46,7 @@ class MapServer {
   }
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  /// Between runs only: the thread serves nobody then.
+  /// Between runs only: then the thread serves no connection.
   Store& store() { return store_; }
   void set_fault(Fault fault) { fault_ = std::move(fault); }
 
@@ -75,7 +75,7 @@ class MapServer {
     return ::send(client, output.data(), output.size(), MSG_NOSIGNAL) >= 0 && open;
   }
 
-  /// Appends the reply to the first request; whether it was whole. A fault may clear `open`.
+  /// Appends the reply to the first request. Returns whether the request was whole. A fault may clear `open`.
   bool answer_first(std::string& input, std::string& output, bool& open) {
     const std::size_t end = input.find("\r\n");
     if (end == std::string::npos) {

@@ -1,4 +1,4 @@
-// Due times follow the rate alone, whatever the clock says, and what is late is counted.
+// Due times follow the rate alone, whatever the clock says, and late operations are counted.
 #include "bench/client/pacer.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The model of the LAS paper's servers: what costs more than what.
+// The model of the LAS paper's servers: which accesses cost more than others.
 #include "bench/figures/paper_machine.hpp"
 
 #include <gtest/gtest.h>

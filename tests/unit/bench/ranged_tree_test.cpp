@@ -1,4 +1,4 @@
-// Who runs the tasks of a bucket, by Toggle with hosts.
+// The workers that run the tasks of a bucket, by Toggle with hosts.
 #include "bench/figures/ranged_tree.hpp"
 
 #include <gtest/gtest.h>

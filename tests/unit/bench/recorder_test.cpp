@@ -1,4 +1,4 @@
-// What a thread counts lands in the second of its reply, and nothing of the warm-up is measured.
+// A thread's counts land in the second of the reply, and nothing of the warm-up is measured.
 #include "bench/client/recorder.hpp"
 
 #include <gtest/gtest.h>

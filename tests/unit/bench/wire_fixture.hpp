@@ -48,7 +48,7 @@ inline std::string request_of(const Wire& wire, const Operation& operation) {
   return std::string(out.view());
 }
 
-/// Reads one reply that arrives in two pieces, cut at `cut`; what is not consumed stays in `stream`.
+/// Reads one reply that arrives in two pieces, cut at `cut`; bytes that are not consumed stay in `stream`.
 inline Outcome read_in_two(const Wire& wire, const Operation& operation, std::string& stream, std::size_t cut,
                            ReplyState state = {}) {
   std::size_t begin = 0;

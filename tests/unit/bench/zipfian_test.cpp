@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kDraws = 1'000'000;
 
-/// What share of the draws item `rank` (from 0) must get.
+/// The share of the draws that item `rank` (from 0) must get.
 double share_of_rank(std::uint64_t rank, double zeta) {
   return 1 / std::pow(static_cast<double>(rank + 1), Zipfian::kTheta) / zeta;
 }

@@ -1,4 +1,4 @@
-// Completion of what needs no server.
+// Completion of words that need no server.
 #include "protocol/clients/cli/shell/completion.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Files of items: what is written is read back, and what was changed or cut is refused.
+// Files of items: written items are read back, and a changed or cut file is refused.
 #include "protocol/clients/cli/transfer/dump.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class DumpTest : public testing::TestWithParam<std::pair<DumpForm, bool>> {
     return file.bytes();
   }
 
-  /// How many items were handed out; the failure's text, if it failed.
+  /// The items that were handed out, and the failure's text if reading failed.
   static std::pair<std::vector<Item>, std::string> read(const std::string& bytes) {
     InputFile file("file", bytes);
     const auto reader = open_dump(file);

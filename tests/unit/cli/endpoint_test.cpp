@@ -1,4 +1,4 @@
-// Where a server is.
+// The address of a server, in every form that users write.
 #include "protocol/clients/cli/connection/endpoint.hpp"
 
 #include <gtest/gtest.h>

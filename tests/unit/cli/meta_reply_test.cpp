@@ -1,4 +1,4 @@
-// Replies that come in pieces.
+// Meta replies that arrive in pieces.
 #include "protocol/clients/cli/wire/meta_reply.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Words of the shell's lines, and what is shown so that it can be read back.
+// Words of the shell's lines, and output that can be read back.
 #include "protocol/clients/cli/text/quoting.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Lines that name keys and ranges.
+// Texts of requests that name keys and ranges.
 #include "protocol/clients/cli/wire/request_text.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Retire lists: what is freed, when, by whom, and that blocks are neither lost nor taken from the system.
+// Retire lists: which objects are freed, when and by which worker, and that blocks are neither lost nor taken
+// from the system.
 #include "runtime/epoch/retire_list.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ struct RetiredObject {
   int freed_as = -1;
 };
 
-// Reclaim functions get no context, as in the product: what they need hangs on the worker.
+// Reclaim functions get no context, as in the product: their data hangs on the worker.
 struct Fixture : ::testing::Test {
   Fixture() { worker.set_local(this); }
 

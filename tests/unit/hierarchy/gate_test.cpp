@@ -1,5 +1,5 @@
-// The gate of the slots: nothing is written to what an operation holds, who waits comes through before the
-// next operation, operations that share hold a slot together, and nobody is forgotten.
+// The gate of the slots: no write reaches a slot that an operation holds, waiting writes come through before
+// the next operation, operations that share hold a slot together, and no waiting task is forgotten.
 #include "runtime/hierarchy/gate.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Field {
   std::size_t changed_while_held = 0;
 };
 
-/// Writes to a slot once, after so many steps in which it might.
+/// Writes to a slot once, after so many steps at which it could have written.
 class SingleWrite final : public MxTask {
  public:
   SingleWrite(const TaskClass* task_class, Field& field, std::uint32_t slot, unsigned delay) noexcept
@@ -61,7 +61,7 @@ class SingleWrite final : public MxTask {
   bool parked_ = false;
 };
 
-/// Holds slots for some steps, and looks whether they stay as they were.
+/// Holds slots for some steps, and checks that they do not change.
 class HeldSlots final : public MxTask {
  public:
   HeldSlots(const TaskClass* task_class, Field& field, SlotInterval slots, unsigned steps) noexcept

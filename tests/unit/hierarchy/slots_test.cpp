@@ -1,4 +1,4 @@
-// Slots: which keys are in one, and which operations may meet.
+// Slots: which keys are in one, and which operations may overlap.
 #include "runtime/hierarchy/slots.hpp"
 
 #include <gtest/gtest.h>

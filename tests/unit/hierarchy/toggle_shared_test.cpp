@@ -1,5 +1,5 @@
-// Toggle's operations that share: they overlap each other and never an exclusive one, which nothing passes
-// that came behind it; in inner buckets, in outer parts, over many buckets, and when the map changes.
+// Toggle's operations that share: they overlap each other and never an exclusive one, and no later operation
+// passes an exclusive one; in inner buckets, in outer parts, over many buckets, and when the map changes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using testing::YardOrder;
 
 constexpr unsigned kLong = 100;
 
-/// Ends when as many of its kind are inside at once, or when it has waited for too long.
+/// Ends when as many operations of its kind as wanted are inside at once, or when it has waited for too long.
 class MeetingTask final : public ToggleTask<MeetingTask> {
  public:
   struct Place {
@@ -51,7 +51,8 @@ class MeetingTask final : public ToggleTask<MeetingTask> {
   bool inside_ = false;
 };
 
-/// Starts operations that are to be inside of the same slots at once, behind one that lets them gather.
+/// Starts operations that must be inside of the same slots at once, behind an operation that lets them
+/// gather.
 void expect_meeting(ToggleMachine& world, SlotInterval slots, unsigned operations) {
   MeetingTask::Place place{.wanted = operations};
   world.start(0, {.slots = SlotInterval{0, world.toggle.slots() - 1}, .steps = kLong});
@@ -142,7 +143,7 @@ TEST(ToggleShared, AnExclusiveOperationKeepsItsPlaceBetweenSharedOnes) {
   }
 }
 
-// What holds the buckets meanwhile never ends: while it does others come, always more than end.
+// Shared operations hold the buckets without end: while they do, others come, always more than end.
 TEST(ToggleShared, AnExclusiveOperationIsNotStarvedByOthersThatShare) {
   for (const SlotInterval slots : {SlotInterval{1, 1}, SlotInterval{0, 1}, SlotInterval{0, 3}}) {
     ToggleMachine world{2, {.buckets = 2, .slots_per_bucket = 2}};

@@ -1,6 +1,6 @@
-// Toggle: operations that conflict never overlap, all come to their end whoever steps when, independent ones
-// run side by side, each on the host of its lowest bucket, others help in inner mode alone, and slots may be
-// drawn anew under way.
+// Toggle: operations that conflict never overlap, all end in whatever order workers are stepped, independent
+// operations run side by side, each on the host of its lowest bucket, other workers help in inner mode only,
+// and the slots may be drawn anew under way.
 #include "runtime/hierarchy/toggle.hpp"
 
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ TEST(Toggle, WithoutHostsAnOperationBeginsWhereItCame) {
   EXPECT_EQ(world.yard.by_worker[1], 4U);
 }
 
-// {0, 3} is under way; what it leaves out goes on, what it names waits.
+// {0, 3} is under way: operations on slots that it leaves out go on, operations on slots that it names wait.
 TEST(Toggle, WhatAnOperationLeavesOutIsNotHeld) {
   const std::vector<ToggleOptions> manners{
       {.buckets = 4, .slots_per_bucket = 1},
@@ -209,7 +209,7 @@ TEST(Toggle, WithoutInnerModeABucketRunsOneAfterTheOther) {
   EXPECT_EQ(world.toggle.stats().inner, 0U);
 }
 
-// Those of several slots come without end.
+// Operations of several slots come without end.
 TEST(Toggle, AnOperationOfOneSlotGetsItsTurn) {
   ToggleMachine world{1, {.buckets = 1, .slots_per_bucket = 4}};
   world.start(0, {.slots = SlotInterval{0, 3}, .steps = 1000, .name = 1});  // meanwhile the others come
@@ -233,7 +233,7 @@ TEST(Toggle, BucketsRunSideBySide) {
   EXPECT_GT(world.yard.most_running, 1U);
 }
 
-// A token that waits for a bucket holds those before it, and lets the others go on.
+// A token that waits for a bucket holds the buckets before it, and lets the others go on.
 TEST(Toggle, AnOperationOfManyBucketsHoldsWhatItHasPassed) {
   ToggleMachine world{1, {.buckets = 3, .slots_per_bucket = 1, .inner = false}};
   world.start(0, SlotInterval{2, 2}, 1000);  // keeps the last bucket busy

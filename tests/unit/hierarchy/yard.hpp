@@ -1,4 +1,4 @@
-// Operations for tests of Toggle that a test steps: they know which slots are in use, and what they saw.
+// Operations for tests of Toggle that a test steps: they know which slots are in use, and note conflicts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace mxkv::runtime::testing {
 
-/// What operations are to do, and what they saw.
+/// The operations' settings, and their observations.
 struct Yard {
   explicit Yard(std::uint32_t slots) : writers(slots, 0), readers(slots, 0), touched(slots, 0) {}
 

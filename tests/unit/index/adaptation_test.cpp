@@ -1,4 +1,5 @@
-// Leaves that adapt: writers go to a pool where many met each other, and stay where they are again when few come.
+// Leaves that adapt: writers go to a pool where many met each other, and stay on their workers again when few
+// come.
 #include "index/adaptation.hpp"
 
 #include "tests/unit/index/byte_keys.hpp"
@@ -26,7 +27,7 @@ struct AdaptationTest : ::testing::Test {
   void put(std::uint64_t n) { static_cast<void>(tree.apply(spaced_key(OwnedKey{}, n), verb::upsert, n)); }
   [[nodiscard]] NodeT& parent() { return *Walk::level(tree.tree(), 1).front(); }
   [[nodiscard]] NodeT& leaf() { return *Walk::children(parent()).front(); }
-  /// As its parent tells of it.
+  /// The pointer to the leaf in its parent.
   [[nodiscard]] runtime::TaggedPointer way() { return runtime::TaggedPointer{parent().value(false, {0, 0})}; }
   [[nodiscard]] std::uint64_t sum(std::atomic<std::uint64_t> runtime::WorkerCounters::* what) {
     return (tree.driver().worker(0).counters().*what).load() +
@@ -44,7 +45,7 @@ using AdaptingEnvs = ::testing::Types<IntegerEnv<>, ByteEnv<>, ByteEnv<NodeShape
 TYPED_TEST_SUITE(AdaptationTest, AdaptingEnvs);
 
 TYPED_TEST(AdaptationTest, WritersOfAHotLeafRunInItsPoolAndOthersWhereTheyAre) {
-  const std::uint64_t roots = this->sum(&runtime::WorkerCounters::bound);  // those that the tree grew by
+  const std::uint64_t roots = this->sum(&runtime::WorkerCounters::bound);  // tasks by which the tree grew
   this->put(0);
   EXPECT_EQ(this->sum(&runtime::WorkerCounters::bound), roots);
   this->heat();

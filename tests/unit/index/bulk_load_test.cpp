@@ -1,5 +1,5 @@
-// A tree that was built at once is one that inserts could have made: the invariants hold, all is found, scans
-// see it, and it goes on from there like any other.
+// A bulk-loaded tree is one that inserts could have made: the invariants hold, all keys are found, scans see
+// them, and the tree goes on like any other.
 #include "index/bulk_load.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class BulkLoad : public ::testing::Test {
     return tree.driver().runtime().worker(runtime::WorkerId{static_cast<std::uint16_t>(i % kWorkers)});
   }
 
-  /// Appends keys[from, to) to a run; their numbers are their places.
+  /// Appends keys[from, to) to a run; their numbers are their indices.
   static bool append(Under& tree, Run& run, const std::vector<OwnedKey>& keys, std::size_t from,
                      std::size_t to) {
     for (std::size_t i = from; i < to; ++i) {
@@ -204,7 +204,7 @@ TYPED_TEST(BulkLoad, LeavesOfTheRunsHaveTheFirstDueOfTheirEntries) {
   EXPECT_EQ(node->due().bits(), Due::at(kNow + 900, kNow).bits());
 }
 
-/// Takes all memory for nodes and fences away but for so many blocks of each size.
+/// Takes all memory for nodes and fences away, except so many blocks of each size.
 class LittleMemory {
  public:
   LittleMemory(runtime::Runtime& runtime, runtime::ValueHeap& heap, std::size_t left)
@@ -232,7 +232,7 @@ class LittleMemory {
   std::vector<TakenBlocks> fences_;
 };
 
-/// Entries of a full leaf.
+/// How many entries a full leaf has.
 template <class Env>
 constexpr std::size_t kLeaf = Env::Traits::Shape::capacity(true);
 

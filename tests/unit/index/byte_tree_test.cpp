@@ -112,7 +112,7 @@ TYPED_TEST(ByteTreeTest, RemovingAllKeysLeavesNoEntryAndTheyCanComeBack) {
   tree.expect_holds(model);
 }
 
-/// How many nodes of a level may hold entries whose heads tie, of those at the level's edges.
+/// How many nodes at the edges of a level may hold entries whose heads tie.
 template <class Tree>
 unsigned edge_nodes_with_ties(const Tree& tree) {
   using NodeT = typename TreeUnderTest<FullByteEnv>::Traits::Shape;

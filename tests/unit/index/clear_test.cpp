@@ -1,4 +1,4 @@
-// Clearing the tree: what it held is gone for whoever comes later, and is freed when nobody can be in it.
+// Clearing the tree: its entries are gone for every later operation, and are freed when no task can be in it.
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/tree_fixture.hpp"
 
@@ -73,7 +73,7 @@ TEST(Clear, TheOldTreeStaysWhileASeparatorOfItIsOnItsWay) {
   });
   runtime::Worker& other = tree.driver().worker(1);
   for (int i = 0; i < 3; ++i) {
-    other.step();  // its tasks go to the pools of what they write to
+    other.step();  // its tasks go to the pools of the nodes that they write to
   }
   while (!clear.done) {
     owner.step();

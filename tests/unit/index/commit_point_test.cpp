@@ -1,4 +1,4 @@
-// What passes the commit point does so before it can be seen.
+// A change passes the commit point before a reader can see it.
 #include "index/commit_point.hpp"
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace {
 
 using Env = ByteEnv<NodeShape<2, 2, 2, true>>;
 
-/// Keeps what passes, and does something more when it does.
+/// Keeps the changes that pass, and calls a function of the test for each.
 struct Listener final : CommitListener<KeyView> {
   void passed(const Commit<KeyView>& commit, runtime::Worker& /*worker*/) noexcept override {
     changes.push_back(commit.change);
@@ -22,7 +22,7 @@ struct Listener final : CommitListener<KeyView> {
   std::function<void(const Commit<KeyView>&)> then = [](const Commit<KeyView>&) {};
 };
 
-/// A tree that is listened to.
+/// A tree with a listener.
 struct Heard {
   Heard() { tree.tree().commits().listen(&listener); }
   Heard(const Heard&) = delete;

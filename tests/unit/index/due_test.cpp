@@ -1,4 +1,4 @@
-// Points in time in eleven bits: what comes first, and what has come, for any moment that they are told at.
+// Points in time in eleven bits: which comes first, and which has come, for any present moment.
 #include "index/due.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Entries replaced and changed in place leaf by leaf: each once, whatever comes in between, refusals and a
-// lack of memory among it; nothing is lost and nothing is left behind.
+// Entries replaced and changed in place leaf by leaf: each once, whatever comes in between, also when writes
+// are refused and memory runs out. Nothing is lost, and nothing is left behind.
 #include <algorithm>
 
 #include "index/edit_task.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kRaised = 1'000'000;
 
-/// Raises numbers that divide by three, touches those that leave a rest of one.
+/// Raises numbers that divide by three, and touches those that leave a remainder of one.
 template <class Env>
 struct Raise {
   using OwnedKey = typename Env::OwnedKey;

@@ -1,5 +1,5 @@
-// Ranges of entries removed leaf by leaf: what goes and what stays, beside a map, with every primitive, with
-// writers that come in between, and with nothing left behind.
+// Ranges of entries removed leaf by leaf: the right ones go and the others stay, compared with a map, with
+// every primitive, with writers that come in between, and with nothing left behind.
 #include <algorithm>
 
 #include "index/edit_task.hpp"
@@ -81,7 +81,7 @@ void start(TreeUnderTest<Env>& tree, Purge<Env>& purge, std::size_t worker) {
   });
 }
 
-/// What the purge has to remove of a map, and removes.
+/// The keys that the purge must remove from a map; removes them there.
 template <class Env>
 std::vector<std::uint64_t> purge_model(typename TreeUnderTest<Env>::Model& model, const Purge<Env>& purge) {
   std::vector<std::uint64_t> removed;
@@ -99,7 +99,7 @@ std::vector<std::uint64_t> purge_model(typename TreeUnderTest<Env>::Model& model
   return removed;
 }
 
-/// Random purges, and what they removed put back now and then.
+/// Random purges; removed entries are put back now and then.
 template <class Env>
 void compare_purges(TreeUnderTest<Env>& tree, std::vector<typename Env::OwnedKey> keys, std::size_t rounds,
                     std::uint64_t seed) {

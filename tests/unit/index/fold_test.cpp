@@ -1,5 +1,5 @@
-// An inner node with one child gives it to its left neighbour if that is at most half full, and as soon as it
-// is; until then it stays.
+// An inner node with one child gives it to its left neighbour as soon as the neighbour is at most half full;
+// until then the node stays.
 #include <algorithm>
 #include <deque>
 
@@ -8,7 +8,7 @@
 namespace mxkv::index::testing {
 namespace {
 
-/// In order, with room between two of them; byte keys with different heads, so that nodes fill up.
+/// Keys in order, with room between two of them; byte keys with different heads, so that nodes fill up.
 std::uint64_t plain_key(std::uint64_t /*kind*/, std::uint64_t n, std::uint64_t between = 0) {
   return 1000 + 4 * n + between;
 }
@@ -75,7 +75,7 @@ class FoldTest : public ::testing::Test {
     }
     tree.driver().settle();
   }
-  /// Takes children from the left neighbour until it has so many.
+  /// Takes children from the left neighbour until it has `children`.
   void trim(Under& tree, unsigned children) {
     while (left_->meta().total() > children) {
       remove_below(tree, *Walk::children(*left_).back());
@@ -88,7 +88,7 @@ class FoldTest : public ::testing::Test {
       remove_below(tree, *children[i]);
     }
   }
-  /// Leaves the node that is to be thin its first child, and another one with one key, which is returned.
+  /// Leaves the thin node its first child, and another child with one key, which is returned.
   OwnedKey leave_one_key(Under& tree) {
     const auto children = Walk::children(*thin_);
     for (std::size_t i = 2; i < children.size(); ++i) {
@@ -197,7 +197,7 @@ TYPED_TEST(FoldTest, AThinNodeGoesWhenItsNeighbourSplits) {
   ASSERT_FALSE(this->folded(tree));
   this->crowd(tree, *TestFixture::Walk::children(*this->left_).front());
   ASSERT_LT(this->left_->meta().total(), TestFixture::kMost) << "it has split";
-  // Of an odd number of children the right half gets more than half of what fits.
+  // Of an odd number of children the right half gets more than half of the capacity.
   EXPECT_EQ(this->folded(tree), TestFixture::kMost % 2 == 0);
   this->expect_holds(tree);
 }

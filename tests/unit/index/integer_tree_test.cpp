@@ -58,7 +58,7 @@ TYPED_TEST(IntegerTreeTest, SortedLoadsBothWaysKeepTheInvariants) {
   tree.expect_holds(model);
 }
 
-/// How nodes are synchronised and lines prefetched must not be seen from outside.
+/// How nodes are synchronised and lines are prefetched. Results must not depend on it.
 struct Mode {
   TreeOptions how;
   runtime::prefetch_mode prefetch;

@@ -1,5 +1,5 @@
-// A test environment whose tasks can be interrupted where they look at fences: in the reads of separator and
-// unlink tasks, between their reads and their latches, and under the latches.
+// A test environment that can interrupt tasks where they look at fences: in the reads of separator and unlink
+// tasks, between their reads and their latches, and under the latches.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace mxkv::index::testing {
 
-/// What happens meanwhile; empty: nothing. Of tests that step all workers on one thread.
+/// The interruption; empty: none. For tests that step all workers on one thread.
 inline std::function<void()>& interruption() {
   static std::function<void()> what;
   return what;

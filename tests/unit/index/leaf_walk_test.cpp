@@ -1,5 +1,5 @@
-// Walks over leaves by their headers: each leaf that is wanted is met once, in order, whatever lies between,
-// in slices too; halves that split off are wanted as their leaf was; one leaf is rewritten under its latch.
+// Walks over leaves by their headers: each wanted leaf is met once, in order, whatever lies between, in
+// slices too. Halves that split off are wanted as their leaf was. One leaf is rewritten under its latch.
 #include <algorithm>
 #include <set>
 
@@ -62,7 +62,7 @@ class DueWalkTask final : public LeafWalkTask<DueWalkTask<Env>, typename Env::Tr
 
 struct NothingFound {};
 
-/// Removes all odd entries of one leaf, and says that it is due never more.
+/// Removes all odd entries of one leaf, and sets its due to never.
 template <class Env>
 class RewriteTask final : public EditTask<RewriteTask<Env>, typename Env::Traits, NothingFound> {
   using Base = EditTask<RewriteTask<Env>, typename Env::Traits, NothingFound>;
@@ -121,7 +121,7 @@ class LeafWalkTest : public ::testing::Test {
     EXPECT_TRUE(found.done);
     return found;
   }
-  /// Where the leaves begin that are due.
+  /// The keys at which the due leaves begin.
   static std::vector<OwnedKey> due_leaves(Under& tree) {
     std::vector<OwnedKey> expected;
     for (const auto* leaf : Walk::level(tree.tree(), 0)) {

@@ -1,4 +1,5 @@
-// Each twin of the line insert against the scalar one's definition, on whatever instructions this machine has.
+// Each twin of the line insert against the scalar twin's definition, on the instructions that this machine
+// has.
 #include "index/line_insert.hpp"
 
 #include <gtest/gtest.h>

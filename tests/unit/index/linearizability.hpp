@@ -1,10 +1,10 @@
-// Whether what happened to one key can be explained by operations that each took effect at one moment between
+// Whether the history of one key can be explained by operations that each took effect at one moment between
 // their invocation and their response.
 //
-// "Just in time" search: responses are taken in their order, and an operation is given its moment only when a
-// response forces it or, for what changes nothing, as soon as the state fits. A configuration is a state of
-// the key and the set of open operations that already took effect; none left means no explanation. With
-// written numbers that differ, few configurations are alive at once.
+// "Just in time" search: responses are taken in their order. An operation gets its moment only when a
+// response forces it, or, if it changes nothing, as soon as the state fits. A configuration is a state of the
+// key and the set of open operations that already took effect; if no configuration is left, there is no
+// explanation. With written numbers that differ, few configurations are alive at once.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@ class KeyHistory {
   void add(const HistoryEntry& entry) { entries_.push_back(entry); }
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
-  /// Empty: the history of a key that was absent at first is linearizable. Else what cannot be explained.
+  /// Empty: the history of a key that was absent at first is linearizable. Else the operation without
+  /// explanation.
   [[nodiscard]] std::optional<std::string> contradiction() const {
     Search search{entries_};
     for (const Event& event : in_order()) {

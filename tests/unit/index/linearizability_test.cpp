@@ -1,4 +1,4 @@
-// The judge is judged: histories that can be explained pass, others do not.
+// Tests of the judge: histories that can be explained pass, others do not.
 #include "tests/unit/index/linearizability.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// A full leaf shares with its right neighbour, or both become three, before it splits: leaves get fuller, and what
-// looks on meanwhile sees each entry once.
+// A full leaf shares with its right neighbour, or both become three, before it splits: leaves get fuller, and
+// scans and edits under way see each entry once.
 #include "index/edit_task.hpp"
 #include "runtime/base/paths.hpp"
 #include "tests/unit/index/byte_keys.hpp"
@@ -9,7 +9,8 @@
 namespace mxkv::index::testing {
 namespace {
 
-/// How often a path was taken since this was made; where paths are not counted, as if it had been.
+/// How often a path was taken since this was made; where paths are not counted, it says that the path was
+/// taken.
 class Taken {
  public:
   explicit Taken(runtime::path which) : which_(static_cast<std::size_t>(which)) {}
@@ -44,7 +45,7 @@ class OverflowTest : public ::testing::Test {
     std::sort(keys.begin(), keys.end());
     return keys;
   }
-  /// One of nine keys behind one of those, before the next.
+  /// The `nth` of nine keys behind `key`, before the next of the spaced keys.
   static std::uint64_t behind(std::uint64_t key, std::uint64_t nth) { return key + nth; }
   static std::string behind(const std::string& key, std::uint64_t nth) {
     return key + '+' + std::to_string(nth);

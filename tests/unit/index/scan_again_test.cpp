@@ -1,4 +1,4 @@
-// A scan that starts again, from its first key or another, sees what belongs to it and nothing else.
+// A scan that starts again, from its first key or another, sees the entries of its range and nothing else.
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
 #include "tests/unit/index/tree_fixture.hpp"
@@ -6,7 +6,7 @@
 namespace mxkv::index::testing {
 namespace {
 
-/// A scan that starts over after its first `halt_after` entries, and keeps those of its second life.
+/// A scan that starts over after its first `halt_after` entries, and keeps the entries of its second life.
 template <class Env>
 class TwiceTask final : public ScanTask<TwiceTask<Env>, typename Env::Traits> {
   using Base = ScanTask<TwiceTask<Env>, typename Env::Traits>;

@@ -1,5 +1,5 @@
-// A scan that tells how many entries it wants copies parts of leaves; whatever it told, it sees all that it
-// takes, each entry once.
+// A scan that says how many entries it wants copies parts of leaves; whatever it said, it sees all entries
+// that it takes, each once.
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
 #include "tests/unit/index/tree_fixture.hpp"

@@ -1,4 +1,4 @@
-// Free memory that a test takes away from a heap, so that there is none for others.
+// Free memory that a test takes away from a heap, so that other tasks get none.
 #pragma once
 
 #include <utility>
@@ -11,8 +11,8 @@ namespace mxkv::index::testing {
 /// Thread-safety: where the heaps may be used.
 class TakenBlocks {
  public:
-  /// Takes blocks of this size until there is no other, but for `left` of them. Those that a heap may get
-  /// by a new span count, too: the budget has to be used up first.
+  /// Takes blocks of this size until only `left` of them remain. Blocks that a heap may get by a new span
+  /// count, too: the budget has to be used up first.
   void take(runtime::ValueHeap& heap, std::size_t bytes, std::size_t left) {
     constexpr std::size_t kMost = 5'000;  // more than a span holds
     for (std::size_t n = 0; n < kMost; ++n) {

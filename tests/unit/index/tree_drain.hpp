@@ -1,4 +1,4 @@
-// Takes a tree apart as the product does, so that what the heaps still count as live afterwards has leaked.
+// Takes a tree apart as the product does. Blocks that the heaps still count as live afterwards have leaked.
 #pragma once
 
 #include "index/tree.hpp"
@@ -32,7 +32,7 @@ inline LiveBytes live_bytes(runtime::Runtime& runtime) {
   return sum;
 }
 
-/// Drops what waits in a stopped runtime and takes the tree apart, after which nothing must be live.
+/// Drops the waiting tasks of a stopped runtime and takes the tree apart. After that no block may be live.
 template <class Traits>
 void drain(Tree<Traits>& tree, runtime::Runtime& runtime) {
   runtime::Worker& worker = runtime.worker(runtime::WorkerId{0});

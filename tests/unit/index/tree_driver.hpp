@@ -15,7 +15,7 @@
 
 namespace mxkv::index::testing {
 
-/// What the nodes of a tree may be synchronised by.
+/// The primitives by which the nodes of a tree may be synchronised.
 inline constexpr runtime::primitive kTreePrimitives[] = {
     runtime::primitive::optimistic_latch, runtime::primitive::optimistic_scheduling,
     runtime::primitive::serialized_by_scheduling, runtime::primitive::spin_latch,
@@ -52,7 +52,7 @@ class Driver {
     spawn(worker(i));
   }
 
-  /// Steps random workers until `done`, or nothing moves any more, or much too much does.
+  /// Steps random workers until `done`, or until nothing moves any more, or after far too many steps.
   void run_until(const std::function<bool()>& done) {
     std::size_t idle = 0;
     for (std::size_t steps = 0; !done() && idle < 1000 * runtime_.worker_count(); ++steps) {

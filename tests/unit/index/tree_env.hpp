@@ -1,5 +1,5 @@
-// What differs between test trees of 64-bit keys and of byte keys: owned keys, and what a leaf's value word
-// is.
+// The difference between test trees of 64-bit keys and of byte keys: owned keys, and the meaning of a leaf's
+// value word.
 //
 // An environment gives: Traits; OwnedKey, a key that a test may keep; view(); word operations on the number
 // that each entry carries (make, number, renumber before publication, dispose before, retire after
@@ -37,7 +37,8 @@ class IntegerEnv {
   void retire(runtime::Worker& /*worker*/, std::uint64_t /*word*/) const noexcept {}
 };
 
-/// What a leaf entry of a test's byte tree refers to. Key and number never change once it is in the tree.
+/// The item that a leaf entry of a test's byte tree refers to. Key and number never change once it is in the
+/// tree.
 struct TestItem {
   std::atomic<std::uint64_t> touches{0};  ///< changed in place, under the leaf's latch; relaxed
   std::uint64_t number = 0;

@@ -1,5 +1,5 @@
 // A tree on workers that the test steps, with operations that return when they are done. At the end of each
-// test the invariants must hold, and what the tree does not hold must have gone back to the heaps.
+// test the invariants must hold, and all memory that is not in the tree must have gone back to the heaps.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -68,7 +68,7 @@ class TreeUnderTest {
     return range;
   }
 
-  /// What a scan of the model returns.
+  /// The expected result of a scan of the model.
   static Pairs expected_range(const Model& model, const OwnedKey& key, bool backward, std::size_t limit) {
     Pairs pairs;
     auto at = model.lower_bound(key);
@@ -84,7 +84,7 @@ class TreeUnderTest {
     return pairs;
   }
 
-  /// The invariants hold and every key of the model is found, every other way too.
+  /// Checks that the invariants hold and that every key of the model is found, by look-ups and by scans.
   void expect_holds(const Model& model) {
     driver_.settle();
     const CheckReport report = Checker<Traits>::check(tree_);
@@ -113,7 +113,7 @@ class TreeUnderTest {
   TreeContext<Env> context_{tree_, env_};
 };
 
-/// Random operations on `keys`, compared with a map after each. Returns what the tree must hold now.
+/// Random operations on `keys`, compared with a map after each. Returns the expected contents.
 template <class Env>
 typename TreeUnderTest<Env>::Model compare_with_map(TreeUnderTest<Env>& tree,
                                                     const std::vector<typename Env::OwnedKey>& keys,

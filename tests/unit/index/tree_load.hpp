@@ -66,7 +66,7 @@ class TreeLoad : public runtime::Poller {
   }
   void wake() noexcept override { waiter_.wake(); }
 
-  /// Adds what was seen to the histories of the keys: operations, and each key that a scan passed.
+  /// Adds the observations to the histories of the keys: operations, and each key that a scan passed.
   void tell(Histories& histories) const {
     for (const auto& op : operations_) {
       if (op.how == verb::clear) {
@@ -138,7 +138,7 @@ class TreeLoad : public runtime::Poller {
       op.how = verb::clear;
     }
     op.operand = random_();
-    op.expected = last_[at % last_.size()];  // perhaps what the key holds
+    op.expected = last_[at % last_.size()];  // perhaps the key's number
     if (op.how == verb::upsert) {
       last_[at % last_.size()] = op.operand;
     }

@@ -14,11 +14,11 @@
 
 namespace mxkv::index::testing {
 
-/// What an operation does. `find` and `touch` leave the number alone; the others return the one before.
+/// The effect of an operation. `find` and `touch` leave the number alone; the others return the one before.
 /// `clear` empties the whole tree and reports nothing.
 enum class verb : std::uint8_t { find, upsert, remove, compare_swap, add, touch, clear };
 
-/// One operation on one key, and what it came back with.
+/// One operation on one key, and its result.
 template <class Env>
 struct Operation {
   typename Env::OwnedKey key{};
@@ -31,11 +31,11 @@ struct Operation {
   bool found = false;
   bool failed = false;  ///< out of memory: had no effect
   bool done = false;
-  Change change{};               ///< what it says of itself at the commit point
+  Change change{};               ///< its description at the commit point
   std::uint64_t floor_then = 0;  ///< of the leaf, when a record changed in place
 };
 
-/// Where operations run and who is told that one ended.
+/// Where operations run, and the receiver of their ends.
 template <class Env>
 struct TreeContext {
   using OperationT = Operation<Env>;
@@ -44,7 +44,7 @@ struct TreeContext {
   void (*ended)(void* listener, OperationT& operation) = nullptr;
   void* listener = nullptr;
   runtime::Random* disturb = nullptr;  ///< bumps versions between a writer's read and its latch
-  /// Empty, or what happens meanwhile: called inside reads, between read and latch, and under latches.
+  /// Empty, or an interruption: called inside reads, between read and latch, and under latches.
   std::function<void()> meanwhile = {};
 
   void end(OperationT& operation) {
@@ -219,7 +219,7 @@ struct Range {
   OwnedKey key{};
   bool backward = false;
   std::size_t limit = 0;
-  std::uint64_t wanted = ~std::uint64_t{0} / 4;  ///< what the scan tells
+  std::uint64_t wanted = ~std::uint64_t{0} / 4;  ///< as the scan says
   std::uint64_t invoked = 0;
   std::uint64_t responded = 0;
   OwnedKey at{};  ///< where the scan goes on

@@ -1,4 +1,4 @@
-// The nodes of a tree that nobody changes, as a test wants to see them.
+// The nodes of a tree that no task changes, as a test wants to see them.
 #pragma once
 
 #include <vector>
@@ -50,7 +50,7 @@ struct TreeWalk {
     }
     return found;
   }
-  /// Where a node's range begins: its name while it is in the tree.
+  /// The key at which a node's range begins: its name while it is in the tree.
   static OwnedKey bound(const NodeT& node) { return OwnedKey{Traits::fence_key(node.low())}; }
 
  private:

@@ -1,7 +1,7 @@
-// An unlink, and whatever may happen beside it, at each of its points: a delete empties a leaf, and at the
-// n-th place where the tasks that follow look at a fence (in a read, before or under a latch), another worker
-// does something else, wholly if it can. For each n there is one run, and one between any two steps; under
-// the primitives that the daemon's tree does not use, for every seventh.
+// An unlink with another operation beside it, at each of its points. A delete empties a leaf. At the n-th
+// place where the tasks that follow look at a fence (in a read, before or under a latch), another worker does
+// something else, to its end if it can. There is a run for each n, and one between any two steps; under
+// primitives that the daemon's tree does not use, for every seventh n.
 #include <algorithm>
 
 #include "tests/unit/index/byte_keys.hpp"
@@ -34,7 +34,7 @@ class UnlinkInterleaving : public ::testing::Test {
 
   static OwnedKey key(std::uint64_t n) { return some_key(OwnedKey{}, n); }
 
-  /// Something beside the unlink: starts on a worker; done() when it has ended.
+  /// An operation beside the unlink: starts on a worker; done() when it has ended.
   struct Other {
     std::vector<Operation<Env>> operations;
     std::vector<Range<Env>> ranges;
@@ -79,7 +79,7 @@ class UnlinkInterleaving : public ::testing::Test {
       started = true;
       tree.driver().on_worker(1, [&](runtime::Worker& worker) { start(tree, other, worker); });
       for (int steps = 0; steps < 20 && !other.done(); ++steps) {
-        beside.step();  // what waits for the unlink goes on later
+        beside.step();  // tasks that wait for the unlink go on later
       }
     };
     for (std::uint64_t i = first; i < last; ++i) {
@@ -109,7 +109,8 @@ class UnlinkInterleaving : public ::testing::Test {
     return options;
   }
 
-  /// Runs what `make` fills in at every point; `check` looks at its results and tells the model.
+  /// Runs the operation that `make` fills in at every point; `check` looks at its results and updates the
+  /// model.
   template <class Make, class Check>
   void at_every_point(const Make& make, const Check& check) {
     for (const runtime::primitive how : kTreePrimitives) {
@@ -144,7 +145,7 @@ using InterleavingEnvs = ::testing::Types<Interrupted<IntegerEnv<NodeShape<2, 2,
                                           Interrupted<ByteEnv<NodeShape<2, 2, 2, true>>>>;
 TYPED_TEST_SUITE(UnlinkInterleaving, InterleavingEnvs);
 
-// Keys between those that go, so that they belong to whichever leaf is on its way out.
+// Keys between the removed ones, so that they belong to a leaf that is on its way out.
 TYPED_TEST(UnlinkInterleaving, WhatIsInsertedMeanwhileStays) {
   const auto between = [](std::uint64_t n) {
     auto key = TestFixture::key(n);

@@ -1,4 +1,5 @@
-// Runs of neighbouring leaves that become empty at once: they go one after the other, whatever else is about.
+// Runs of neighbouring leaves that become empty at once: they go one after the other, whatever other work
+// there is.
 #include <algorithm>
 #include <deque>
 
@@ -9,7 +10,8 @@
 namespace mxkv::index::testing {
 namespace {
 
-/// An update that waits for its turn at the leaf, as a write of a connection does for those sent before it.
+/// An update that waits for its turn at the leaf, as a connection's write waits for the requests sent before
+/// it.
 template <class Env>
 class InTurnTask final : public UpdateTask<InTurnTask<Env>, typename Env::Traits> {
   using Base = UpdateTask<InTurnTask<Env>, typename Env::Traits>;
@@ -111,7 +113,7 @@ TYPED_TEST(UnlinkRuns, LeavesThatEmptyAtOnceGoWhateverTheOrder) {
         EXPECT_EQ(unlinks.leaves.load() + unlinks.branches.load(), full.nodes - full.levels);
         if (how == 0 && workers == 1) {  // others go on only when it is their turn to be stepped
           EXPECT_GT(unlinks.handed_on.load(), 0U) << "neighbours met";
-          // Each waits for its left neighbour without asking again and again.
+          // Each task waits for its left neighbour without polling.
           EXPECT_LT(unlinks.waits.load(), 4 * full.nodes);
         }
       }
@@ -119,7 +121,8 @@ TYPED_TEST(UnlinkRuns, LeavesThatEmptyAtOnceGoWhateverTheOrder) {
   }
 }
 
-// The key belongs to a leaf that is unlinked while the update waits there; then it comes back, elsewhere.
+// The key belongs to a leaf that is unlinked while the update waits there; then the key comes back in another
+// leaf.
 TYPED_TEST(UnlinkRuns, AnUpdateThatWaitedDecidesAtTheNodeThatHasTheKeyNow) {
   constexpr std::uint64_t kKeys = 200;
   using Task = InTurnTask<TypeParam>;

@@ -109,7 +109,7 @@ TYPED_TEST(UnlinkTest, DeletingAllInAnyOrderLeavesOneNodeALevel) {
   }
 }
 
-// No cas of a key that comes back may have been that of one which was deleted.
+// The cas of a key that comes back must not repeat a deleted key's cas.
 TYPED_TEST(UnlinkTest, WhatGoesLeavesItsCasFloorToItsNeighbour) {
   constexpr std::uint64_t kKeys = 400;
   using Walk = TreeWalk<TypeParam>;

@@ -1,5 +1,5 @@
 // Unlinking and folding need no memory: a tree that is emptied by deletes gets smaller while the allocator
-// refuses everything. And what inserts could not finish then is made up for when there is memory again.
+// refuses everything. Work that inserts could not finish then is made up for when there is memory again.
 #include <algorithm>
 
 #include "tests/unit/index/spaced_keys.hpp"
@@ -9,7 +9,7 @@
 namespace mxkv::index::testing {
 namespace {
 
-/// While it lasts, nodes and fences can be made only of what comes back, and of `left` blocks of each size.
+/// While it lasts, nodes and fences get only memory that comes back, and `left` blocks of each size.
 class Shortage {
  public:
   Shortage(runtime::Runtime& runtime, std::size_t node_bytes, std::size_t left)
@@ -115,8 +115,8 @@ TYPED_TEST(WithoutMemory, DeletingAllInAnyOrderLeavesOneNodeALevel) {
   }
 }
 
-// Leaves split, and there is no memory for their parents to learn of it. Such leaves stay when they are
-// emptied, until somebody passes by when there is memory.
+// Leaves split, and there is no memory to tell their parents. Such leaves stay when they are emptied, until a
+// task passes by when there is memory.
 TYPED_TEST(WithoutMemory, NodesThatTheirParentsDoNotKnowGoOnceTheyAreKnown) {
   constexpr std::uint64_t kBefore = 150;
   constexpr std::uint64_t kKeys = 400;

@@ -1,5 +1,5 @@
-// Scans that stand still, between two leaves or in the middle of one, while the leaves around them, and the
-// one that they were about to enter, are emptied, unlinked and, as far as may be, reclaimed.
+// Scans that stand still, between two leaves or in the middle of one. Meanwhile the leaves around them, and
+// the leaf that they were about to enter, are emptied, unlinked and, as far as possible, reclaimed.
 #include <algorithm>
 
 #include "tests/unit/index/spaced_keys.hpp"
@@ -38,7 +38,7 @@ class UnlinkedScan : public ::testing::Test {
       worker.create<RangeTask<Env>>(tree.tree(), range, nullptr, nullptr, meanwhile)->start(worker);
     });
   }
-  /// The scan goes on, if it stood still, to the end of its next leaf. False: that was the last one.
+  /// Lets the scan, if it stood still, go on to the end of its next leaf. False: that was the last leaf.
   static bool go_on(Under& tree, Range<Env>& range) {
     if (runtime::MxTask* task = std::exchange(range.halted, nullptr)) {
       tree.driver().on_worker(range.halted_on->id().index(),
@@ -59,7 +59,7 @@ class UnlinkedScan : public ::testing::Test {
   }
   static std::uint64_t unlinked(Under& tree) { return tree.tree().unlinks().leaves.load(); }
 
-  /// What a scan has to return that goes on from `seen`.
+  /// The entries that a scan must return that goes on from `seen`.
   static typename Under::Pairs rest(const Model& model, const Range<Env>& range) {
     typename Under::Pairs pairs = range.entries;
     const bool any = !pairs.empty();
@@ -100,7 +100,7 @@ class UnlinkedScan : public ::testing::Test {
     }
   }
 
-  /// Removes what `which` says of each key's number, and tries to have the leaves reclaimed.
+  /// Removes the keys whose numbers `which` chooses, and tries to have the leaves reclaimed.
   template <class Which>
   static void remove(Under& tree, Model& model, const Which& which) {
     for (std::uint64_t n = 0; n < kKeys; ++n) {
@@ -112,7 +112,7 @@ class UnlinkedScan : public ::testing::Test {
     reclaim(tree);
   }
 
-  /// The scan goes on to its end. What was unlinked goes when the scan takes a new pin, not before.
+  /// Lets the scan go on to its end. Unlinked leaves go when the scan takes a new pin, not before.
   static void finish(Under& tree, Range<Env>& range, std::size_t leaves) {
     const bool held = retired(tree) > 0;
     EXPECT_TRUE(held || unlinked(tree) == 0) << "the pin of the scan holds what was unlinked since";
@@ -155,7 +155,7 @@ TYPED_TEST(UnlinkedScan, GoesOnWhenAllLeavesBehindAreUnlinked) {
   });
 }
 
-// Keys come into ranges whose leaves are gone: into those of their neighbours and of new leaves.
+// Keys are inserted into ranges whose leaves are gone: into their neighbours and into new leaves.
 TYPED_TEST(UnlinkedScan, SeesWhatStaysAndNothingTwiceWhenOtherKeysComeInstead) {
   this->at_every_leaf([this](auto& tree, auto& model, auto& range, std::size_t leaves) {
     this->remove(tree, model, [](std::uint64_t) { return true; });
@@ -184,7 +184,7 @@ TYPED_TEST(UnlinkedScan, SeesWhatStaysAndNothingTwiceWhenOtherKeysComeInstead) {
   });
 }
 
-// In the middle of a leaf the scan has copied its entries; the records are memory of the past already.
+// In the middle of a leaf the scan has copied its entries; the records may be retired already.
 TYPED_TEST(UnlinkedScan, ReturnsTheWholeLeafThatIsUnlinkedUnderIt) {
   for (const runtime::primitive how : kTreePrimitives) {
     const bool bound = how == runtime::primitive::optimistic_scheduling ||
@@ -226,7 +226,8 @@ TYPED_TEST(UnlinkedScan, ReturnsTheWholeLeafThatIsUnlinkedUnderIt) {
               start_operation(tree.context(), removal, worker);
             }
           });
-          // All of it, but for what needs the scan's own pool; and as much time as reclamation may want.
+          // All unlinks, except those that need the scan's own pool; and as much time as reclamation may
+          // want.
           for (int steps = 0; steps < (bound ? 500 : 20'000) && this->unlinked(tree) < kMany; ++steps) {
             tree.driver().clock().advance_us(1'000);
             tree.driver().worker(other).step();
@@ -240,7 +241,7 @@ TYPED_TEST(UnlinkedScan, ReturnsTheWholeLeafThatIsUnlinkedUnderIt) {
         this->start(tree, range, backward, &meanwhile);
         tree.driver().settle();
         EXPECT_TRUE(range.done && removed());
-        // What it had seen, the rest of that leaf, and then what stays.
+        // First the entries that it had seen, then the rest of that leaf, and then the keys that stay.
         std::size_t at = 0;
         const auto first = this->first_key(backward);
         const auto then = tree.expected_range(before, first, backward, TestFixture::kKeys);

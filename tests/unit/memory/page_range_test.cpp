@@ -1,4 +1,4 @@
-// Arenas against the real kernel: what /proc/self/smaps says of them is believed, not the return values.
+// Arenas against the real kernel: the test believes /proc/self/smaps, not the return values.
 #include "runtime/memory/page_range.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Blocks that are on all nodes in turn, and come home from whoever releases them.
+// Blocks that are on all nodes in turn, and come home from whichever worker releases them.
 #include "runtime/memory/spread_heap.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
-// How much memory the value allocator holds for what is live, after long runs of what is hard on it. The
-// application's part is played here: blocks in sparse spans are moved, as server/store/evacuation does with
-// items.
+// How much memory the value allocator holds for its live bytes, after long runs that are hard on it. The test
+// plays the application's part: it moves blocks in sparse spans, as server/store/evacuation does with items.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ constexpr std::size_t kWorkers = 4;
 constexpr double kMostOverhead = 1.25;
 constexpr std::size_t kCacheBytes = 8 * kMiB;  ///< of free superblocks with pages, a node
 
-/// Workers that keep about so many bytes alive.
+/// Workers that keep about `bytes` alive.
 class Population {
  public:
   explicit Population(std::uint64_t seed) : random_(seed) {}
@@ -43,7 +42,7 @@ class Population {
     victim = blocks_.back();
     blocks_.pop_back();
   }
-  /// Each worker moves what is in its sparse spans. Returns how many blocks.
+  /// Each worker moves the blocks in its sparse spans. Returns how many.
   std::size_t evacuate() {
     heaps_.settle();
     std::size_t moved = 0;
@@ -63,7 +62,7 @@ class Population {
     }
     return moved;
   }
-  /// Bytes held for each live byte, whoever is charged for them.
+  /// Bytes held for each live byte, whichever account is charged for them.
   [[nodiscard]] double overhead() {
     heaps_.settle();
     return static_cast<double>(heaps_.space.span_bytes()) / static_cast<double>(live_bytes_);

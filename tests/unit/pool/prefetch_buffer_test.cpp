@@ -1,4 +1,4 @@
-// The prefetch buffer: order, window, and whose lines are asked for when.
+// The prefetch buffer: order, window, and when it asks for which task's lines.
 #include "runtime/pool/prefetch_buffer.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ struct alignas(kCacheLineBytes) AlignedTask : MxTask {
   AlignedTask() : MxTask(nullptr) {}
 };
 
-/// Asks for nothing and remembers who it should have asked for.
+/// Asks for nothing and remembers the tasks whose lines it should have asked for.
 struct Recorder {
   static inline thread_local std::vector<const MxTask*> asked;
   static void ask(const MxTask& task) { asked.push_back(&task); }
@@ -146,7 +146,8 @@ TEST_F(PrefetchBufferTest, ByDistanceAsksForEachTaskOnceUnlessItIsExecutedFirst)
   }
 }
 
-// As a loop over places does it, beside two queues: those that had their turn, and those that wait for it.
+// As a loop over places does it, compared with two queues: tasks that had their turn, and tasks that wait for
+// it.
 TEST_F(PrefetchBufferTest, TurnsInPlaceGoToAllInTheirOrder) {
   Random random{7};
   for (unsigned round = 0; round < 200; ++round) {
@@ -212,8 +213,8 @@ TEST_F(PrefetchBufferTest, TurnsInPlaceGoToAllInTheirOrder) {
   }
 }
 
-// Whatever the number of tasks: at each turn those of the next ones that are near enough were asked for since
-// they had theirs, once, and none of the others.
+// Whatever the number of tasks: at each turn the lines of the next tasks that are near enough were asked for
+// since their own turn, once, and no other task's lines.
 TEST_F(PrefetchBufferTest, TurnsInPlaceAskByDistanceForEachTaskOnceATurn) {
   for (const std::uint32_t distance : {1U, 3U, 8U, 64U}) {
     for (const std::size_t count : {1U, 2U, 3U, 4U, 8U, 9U, 40U}) {

@@ -1,4 +1,4 @@
-// The commands of administrators and tools: what is taken, refused, and answered without effect.
+// The commands of administrators and tools: accepted, refused, and answered without effect.
 #include <gtest/gtest.h>
 
 #include "protocol/reply.hpp"

@@ -1,4 +1,4 @@
-// mb, what may stand in a batch, and what a batch has to know of the lines in it.
+// mb, the lines that may stand in a batch, and the properties of lines that a batch needs to know.
 #include <string>
 
 #include "tests/unit/protocol/parsed_line.hpp"

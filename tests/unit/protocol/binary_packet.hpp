@@ -1,4 +1,4 @@
-// Requests of the binary protocol for tests, and what an answer holds.
+// Requests of the binary protocol for tests, and the contents of an answer.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline std::string big(std::uint64_t value, unsigned bytes) {
   return text;
 }
 
-/// A request; what its header says of lengths follows from its parts, but for what `body` says.
+/// A request. Its header's lengths follow from its parts, unless `body` says otherwise.
 struct Packet {
   opcode code = opcode::get;
   std::string key{};
@@ -36,7 +36,7 @@ struct Packet {
   }
 };
 
-/// Bytes of extras that a request has, as a rule.
+/// How many bytes of extras a request usually has.
 inline std::size_t usual_extras(opcode code) {
   switch (code) {
     case opcode::set:
@@ -70,7 +70,7 @@ inline std::string count_extras(std::uint64_t delta, std::uint64_t initial, std:
   return big(delta, 8) + big(initial, 8) + big(exptime, 4);
 }
 
-/// An answer as people read it: opcode, status, opaque, then what there is of cas, extras, key and value.
+/// An answer as people read it: opcode, status, opaque, then cas, extras, key and value where it has them.
 inline std::string told(std::string_view& stream) {
   const auto number = [&stream](std::size_t at, std::size_t bytes) {
     std::uint64_t value = 0;

@@ -1,4 +1,4 @@
-// Requests of the binary protocol: each opcode, each way to cut them, what is no request.
+// Requests of the binary protocol: each opcode, each way to cut them, and bytes that are no request.
 #include "protocol/binary.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The rows of the commands agree with each other and with what the parser takes.
+// The rows of the command table agree with each other and with the commands that the parser accepts.
 #include "protocol/command_table.hpp"
 
 #include <gtest/gtest.h>

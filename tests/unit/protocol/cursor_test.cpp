@@ -1,4 +1,4 @@
-// Cursors: what is written comes back; what was changed does not.
+// Cursors: a written cursor is read back; a changed one is refused.
 #include "protocol/cursor.hpp"
 
 #include <gtest/gtest.h>
@@ -171,7 +171,7 @@ RangeRequest any_range(const std::vector<std::string>& keys, runtime::Random& ra
   return range;
 }
 
-/// What a cursor leaves of a range behind one of its keys.
+/// The part of a range that a cursor leaves behind one of its keys.
 RangeRequest rest_behind(const RangeRequest& range, const std::string& last) {
   RangeRequest rest = range;
   rest.low = {last, false, false};

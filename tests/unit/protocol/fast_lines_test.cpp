@@ -1,4 +1,4 @@
-// The short way is only worth having if nobody can tell which way a line went.
+// The short way must give the same results as the long one, so that no client can tell which way a line went.
 #include "protocol/fast_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 const ParserLimits kLimits{.value_bytes = 1000, .line_bytes = 100, .get_line_bytes = 200};
 
-/// What one way makes of the line at the front of `text`; the bytes have a heap block of their own.
+/// The result of one way for the line at the front of `text`; the bytes have a heap block of their own.
 struct OneWay {
   explicit OneWay(std::string_view text) : bytes(std::make_unique<char[]>(text.size())), size(text.size()) {
     text.copy(bytes.get(), size);
@@ -35,7 +35,7 @@ Parsed long_way(OneWay& way) {
   return Parser(kLimits).parse(way.bytes.get(), way.size, searched, way.request);
 }
 
-/// Checks that the ways agree on `text`; tells whether the short one took it.
+/// Checks that the ways agree on `text`; returns whether the short one took it.
 bool short_way_takes(const std::string& text) {
   OneWay first(text);
   OneWay second(text);

@@ -1,4 +1,4 @@
-// Lines that are taken together are those that the parser would take one by one, with the same keys.
+// Lines that are taken together are lines that the parser would take one by one, with the same keys.
 #include "protocol/get_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ struct Block {
   std::size_t size;
 };
 
-/// Takes what it can, checks it against the parser line by line, and returns what was taken.
+/// Takes the lines that it can, checks them against the parser line by line, and returns them.
 GetLines taken_of(const std::string& text, std::size_t most_keys = kMostTaken,
                   std::size_t most_lines = kMostTaken) {
   const Block block(text);

@@ -1,4 +1,4 @@
-// Commands on one key without a data block, and those without a key: every argument and error line.
+// Commands on one key without a data block, and commands without a key: every argument and error line.
 #include <string>
 
 #include "tests/unit/protocol/parsed_line.hpp"

@@ -1,4 +1,4 @@
-// Meta commands: every flag, every error and what it swallows, and the boundaries (rules 31-33).
+// Meta commands: every flag, every error and the bytes that it swallows, and the boundaries (rules 31-33).
 #include <string>
 
 #include "tests/unit/protocol/parsed_line.hpp"

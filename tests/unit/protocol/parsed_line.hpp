@@ -1,4 +1,4 @@
-// One line, parsed: what most tests of the parser ask for.
+// One line, parsed: the usual input of the parser's tests.
 #pragma once
 
 #include <gtest/gtest.h>

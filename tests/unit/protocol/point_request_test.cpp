@@ -1,4 +1,4 @@
-// What a word and its flags ask of one key, and predicates that no order of the verbs decides.
+// The request that a word and its flags make of one key, and predicates that no order of the verbs decides.
 #include "protocol/point_request.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-// Requests that are written again: what is parsed of it asks for the same.
+// Requests that are written again: the parsed copy asks for the same.
 #include "protocol/request_writer.hpp"
 
 #include <random>

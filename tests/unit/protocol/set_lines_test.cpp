@@ -1,4 +1,4 @@
-// Sets that are taken together are those that the parser would take one by one, with the same keys and values.
+// Sets that are taken together are sets that the parser would take one by one, with the same keys and values.
 #include "protocol/set_lines.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 const ParserLimits kSetLimits{.value_bytes = 1000, .line_bytes = 100};
 constexpr std::size_t kMostValue = 500;
 
-/// Takes what it can, checks it against the parser line by line, and returns how many were taken.
+/// Takes the sets that it can, checks them against the parser line by line, and returns how many it took.
 std::size_t sets_of(const std::string& text, std::size_t most = 16) {
   // A heap block of its own, so that a sanitizer sees a step too far.
   const auto block = std::make_unique<char[]>(text.size());

@@ -1,4 +1,4 @@
-// Storage commands: arguments, and how much every error swallows.
+// Storage commands: arguments, and how many bytes every error swallows.
 #include <string>
 
 #include "tests/unit/protocol/parsed_line.hpp"

@@ -74,7 +74,7 @@ class Connection {
     }
   }
 
-  /// Goes through what belongs to the last command; false if more of it is to come.
+  /// Goes through the bytes that belong to the last command; false if more of them are to come.
   bool take_block() {
     const auto taken = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, pending_.size()));
     skip_ -= taken;

@@ -1,5 +1,5 @@
-// A connection's reading half in miniature: feeds a byte stream to the parser in pieces and notes what came
-// out, in words. Two ways of cutting the same stream must give the same notes.
+// A connection's reading half in miniature: feeds a byte stream to the parser in pieces and notes the results
+// in words. Two ways of cutting the same stream must give the same notes.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace mxkv::protocol {
 
-/// Everything the parser promised to fill for this verb.
+/// All fields that the parser promises to fill for this verb.
 [[nodiscard]] std::string describe(const Request& request);
 
 /// The flags of a meta command in words.
@@ -21,7 +21,7 @@ namespace mxkv::protocol {
 /// How many bytes the next piece has, given how many are left; at least 1.
 using Cut = std::function<std::size_t(std::size_t left)>;
 
-/// What happens to `stream` cut by `cut`: one note a request, error, data block or close.
+/// The parser's results for `stream` cut by `cut`: one note a request, error, data block or close.
 [[nodiscard]] std::vector<std::string> transcript(std::string_view stream, const ParserLimits& limits,
                                                   const Cut& cut);
 

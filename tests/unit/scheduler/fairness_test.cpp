@@ -1,4 +1,4 @@
-// Nobody starves: free tasks, each pool of a worker, and each task of a pool get their turn under full load.
+// No task starves: free tasks, each pool of a worker, and each task of a pool get their turn under full load.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -61,7 +61,7 @@ struct Load {
     machine.run_until_idle();
   }
 
-  /// So many that their quanta exceed what is executed between two looks: the buffer stays full.
+  /// So many that their quanta exceed the tasks executed between two looks: the buffer stays full.
   static constexpr std::size_t kPools = 8;
   Machine machine;
   std::deque<Words<>> objects;
@@ -200,7 +200,8 @@ TEST(Fairness, AWaitingTaskGetsItsTurnThoughMoreUrgentOnesTryAgainForItThanTheBu
   EXPECT_EQ(ended, kManyTasks);
 }
 
-// Each gives up its place in the buffer after many hops, as one that walks far to find that it has to wait.
+// Each task gives up its place in the buffer after many hops, like a task that walks far to find that it has
+// to wait.
 TEST(Fairness, APoolGetsItsTurnThoughMoreFreeTasksThanTheBufferHoldsGoFarAndTryAgain) {
   constexpr std::uint64_t kHops = 400;
   Load load;

@@ -1,4 +1,4 @@
-// What comes after a round: going on, a pause, or blocking; and for how long.
+// The worker's action after a round: going on, a pause, or blocking; and for how long.
 #include "runtime/scheduler/idling.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Tasks with dependencies: they start when what they name is done, errors come at spawn, nothing is lost.
+// Tasks with dependencies: they start when the joins that they name are complete, errors come at spawn,
+// nothing is lost.
 #include "runtime/scheduler/joins.hpp"
 
 #include <gtest/gtest.h>
@@ -65,7 +66,7 @@ TEST_F(Dependencies, ATaskStartsWhenAllThatItsJoinCountsAreDone) {
       EXPECT_TRUE(tasking::spawn(probe));
     }
     for (const int number : {1, 2, 3}) {
-      NotingTask* build = noting(number, 3 - number);  // an execution that is not the last one does not count
+      NotingTask* build = noting(number, 3 - number);  // only the last execution counts
       build->annotate(tasking::before(built));
       EXPECT_TRUE(tasking::spawn(build));
     }
@@ -169,7 +170,7 @@ TEST_F(Dependencies, ACycleIsAnErrorAtSpawnThatSaysWhatAndWhere) {
                 std::string::npos)
           << message;
     }
-    // It is the caller's still, who may spawn it otherwise.
+    // The task still belongs to the caller, which may spawn it otherwise.
     task->annotate(tasking::after(first));
     EXPECT_TRUE(tasking::spawn(task));
     for (Join* join : {&first, &second}) {
@@ -235,13 +236,14 @@ TEST_F(Dependencies, WhatWaitsAtTheEndIsDiscardedOnce) {
     spawn(1, nullptr, &open);
     spawn(2, &open, &next);
     spawn(3, &next, nullptr);
-    end_predecessor(ends[0], next);  // closed: task 2 is what it waits for
+    end_predecessor(ends[0], next);  // closed: it waits for task 2
   }
   std::sort(notes.begin(), notes.end());
   EXPECT_EQ(notes, (std::vector<int>{-3, -2, -1}));
 }
 
-/// A hash join's shape on real threads: many build tasks, then many probe tasks that read what all built.
+/// A hash join's shape on real threads: many build tasks, then many probe tasks that read the results of all
+/// builds.
 class BuildTask final : public DependentTask {
  public:
   BuildTask(const TaskClass* task_class, std::uint64_t& cell) noexcept

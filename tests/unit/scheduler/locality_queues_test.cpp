@@ -1,4 +1,4 @@
-// The refill rules by themselves: what a worker takes, from whose queue, and what it leaves.
+// The refill rules by themselves: which tasks a worker takes, from whose queue, and which it leaves.
 #include "runtime/scheduler/locality_queues.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ struct LocalityQueuesTest : ::testing::Test {
       workers[worker].add_deferred(tasks[*names]);
     }
   }
-  /// What one refill of the first worker's window lets in, in order.
+  /// The tasks that one refill of the first worker's window lets in, in order.
   std::string refill() {
     workers[0].refill(window);
     std::string names;

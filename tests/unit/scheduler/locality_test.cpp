@@ -1,5 +1,5 @@
-// Immediate and deferred tasks: the five rules of refilling, and who is woken. The machine has two nodes of
-// two core groups with two cores each: workers 0 1 | 2 3 on node 0, 4 5 | 6 7 on node 1.
+// Immediate and deferred tasks: the five rules of refilling, and which workers are woken. The machine has two
+// nodes of two core groups with two cores each: workers 0 1 | 2 3 on node 0, 4 5 | 6 7 on node 1.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ struct Locality {
     task->annotate(deferred{RequestId{request}});
     machine[worker].spawn(task);
   }
-  /// What one step of the worker ran.
+  /// The names of the tasks that one step of the worker ran.
   std::string step(std::size_t worker) {
     ran.clear();
     machine[worker].step();
@@ -78,7 +78,7 @@ struct Locality {
     }
     return counts;
   }
-  /// Which workers were woken since the last call; they go on.
+  /// The workers that were woken since the last call; they go on.
   std::vector<int> woken() {
     std::vector<int> who;
     for (std::size_t i = 0; i < bells.size(); ++i) {

@@ -1,4 +1,4 @@
-// What tests of the runtime share: workers driven by hand, tasks made of lambdas, objects with a header.
+// Shared by tests of the runtime: workers driven by hand, tasks made of lambdas, objects with a header.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -89,7 +89,7 @@ struct alignas(kCacheLineBytes) Words : DataObject {
   RelaxedWord words[kWords];
 };
 
-/// One object in each of the first worker's four pools, and tasks on them that leave who ran them.
+/// One object in each of the first worker's four pools, and tasks on them that note which worker ran them.
 struct PooledObjects {
   explicit PooledObjects(const RuntimeOptions& options) : machine(options) {
     for (std::uint64_t i = 0; i < 4; ++i) {

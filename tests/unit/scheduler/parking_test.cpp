@@ -1,4 +1,4 @@
-// When a worker may block, and who wakes it. The orders of the single steps are in tests/schedule.
+// When a worker may block, and which worker wakes it. The orders of the single steps are in tests/schedule.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -131,7 +131,8 @@ TEST_F(Parking, EachRoundPollsAndEndsATurnAndIsBusyIfThePollerWas) {
   EXPECT_EQ(pollers[0].turns, 2);
 }
 
-// A parked worker must not hold back memory: what it freed of others, and its credit, go home before.
+// A parked worker must not hold back memory: blocks of other workers that it freed, and its credit, go home
+// before.
 TEST_F(Parking, BlocksOfOtherWorkersGoHomeBeforeParking) {
   void* block = machine[1].items().allocate(100);
   machine[0].items().release(block);
@@ -167,7 +168,7 @@ TEST(EventPoller, AWakeUpBeforeTheBlockEndsIt) {
 TEST(EventPoller, ABlockEndsByItsTimeout) {
   Machine machine{1};
   EventPoller poller;
-  poller.block(machine[0], 1);  // returns, though nobody wakes it
+  poller.block(machine[0], 1);  // returns, though no thread wakes it
   SUCCEED();
 }
 

@@ -1,4 +1,4 @@
-// What tests of a worker's parts share: tasks that never run, and the names of those that come out.
+// Shared by tests of a worker's parts: tasks that never run, and the names of tasks that come out.
 #pragma once
 
 #include <string>
@@ -36,7 +36,7 @@ class NamedTasks {
   std::vector<Block> tasks_;
 };
 
-/// What never waits, for TaskWindow::refill().
+/// A predicate for TaskWindow::refill(): no other tasks wait.
 inline bool nothing_else() {
   return false;
 }

@@ -1,5 +1,5 @@
-// Tasks annotated with a core group, a node or a pool, on invented machines: who runs them, and what is said
-// where nobody can.
+// Tasks annotated with a core group, a node or a pool, on invented machines: which workers run them, and the
+// error where no worker can.
 #include "runtime/scheduler/places.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What is in force in a worker's buffer: as set, or as the tuner chose.
+// The setting in force in a worker's buffer: as set, or as the tuner chose.
 #include "runtime/scheduler/prefetch_control.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The prefetch tuner against invented costs of a task: what it finds, under which disturbances, and that it
-// finds it anew when the costs change.
+// The prefetch tuner against invented costs of a task: the setting that it finds, under which disturbances,
+// and that it finds a new one when the costs change.
 #include "runtime/scheduler/prefetch_tuner.hpp"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Curve valley(std::uint32_t best, double at_spawn) {
   };
 }
 
-/// Gives the tuner what a worker would tell it. `cost` may depend on anything.
+/// Reports costs to the tuner as a worker would. `cost` may depend on anything.
 struct Driven {
   explicit Driven(Curve curve) : cost(std::move(curve)) {}
 
@@ -137,7 +137,7 @@ TEST(PrefetchTuner, TunesAnewSoonAfterTheCostOfATaskChanged) {
   driven.run(2 * PrefetchTuner::kTasksBeforeEarlySurvey);
   EXPECT_EQ(driven.tuner.surveys(), 2U);
   EXPECT_NEAR(chosen(driven.tuner), 48, 6);
-  driven.cost = valley(48, 30);  // what is in force costs what it did: only the next survey can tell
+  driven.cost = valley(48, 30);  // the setting in force costs the same: only the next survey can tell
   driven.run(PrefetchTuner::kTasksBetweenSurveys * 5 / 4);
   EXPECT_EQ(chosen(driven.tuner), kAtSpawn);
 }

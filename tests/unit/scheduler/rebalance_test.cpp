@@ -1,4 +1,4 @@
-// What is to move where: on invented machines of one, two and four nodes, and that it comes to rest.
+// The rebalancer's choices: on invented machines of one, two and four nodes, and that it comes to rest.
 #include "runtime/scheduler/rebalance.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ struct LoadedMachine {
     const Loads all = loads();
     return *std::max_element(all.begin(), all.end());
   }
-  /// Chooses and moves until nothing is left to do; returns how many moves that took.
+  /// Chooses and moves until no move is left; returns how many moves that took.
   std::size_t settle() {
     for (std::size_t moves = 0;;) {
       const std::vector<PoolMove> chosen = choose();
@@ -76,7 +76,7 @@ struct PoolCase {
   std::vector<PoolMove> moves;  ///< expected
 };
 
-// Worker w's pools have the numbers after those of the workers before, its pinned one first.
+// Worker w's pools have the numbers after the pools of the workers before, its pinned one first.
 const PoolCase kPoolCases[] = {
     {"one worker has nobody to give to", 1, 1, {{90'000, 90'000}}, {}},
     {"balanced workers stay as they are", 1, 2, {{50'000, 50'000}, {50'000, 50'000}}, {}},
@@ -204,7 +204,7 @@ TEST(RebalanceTest, NoiseOfFivePercentMovesNothingInSettledPools) {
   }
 }
 
-// Objects: names are addresses that nobody follows.
+// Objects: names are addresses that are never followed.
 
 const DataObject* object_named(std::uintptr_t number) {
   return reinterpret_cast<const DataObject*>(number * 64);
@@ -304,7 +304,8 @@ TEST(RebalanceTest, ObjectsComeToRestAndCrowdedPoolsThinOut) {
 }
 
 TEST(KeptPools, AreThoseWithoutWhichTheirOwnerHasNoMoreThanTheAverage) {
-  // A hot pool beside what stays with the worker; the other worker has the same but for it.
+  // A hot pool beside the load that stays with the worker; the other worker has the same but for the hot
+  // pool.
   LoadedMachine hot{1, 2, {{50'000, 100}, {200, 100}}};
   hot.workers[0].fixed = hot.workers[1].fixed = 40'000;
   EXPECT_EQ(choose_kept_pools(hot.rules, hot.workers, hot.pools),

@@ -1,4 +1,4 @@
-// The rebalancer at work, on workers driven by hand: pools and objects arrive, and nothing that was spawned
+// The rebalancer at work, on workers driven by hand: pools and objects arrive, and no task that was spawned
 // into them meanwhile is lost.
 #include <gtest/gtest.h>
 

@@ -313,7 +313,7 @@ TEST_F(Reclaim, AnIdleWorkerFreesWhatIsLeftBeforeItParks) {
   machine[0].step();
   machine[1].step();
   retire_one(0);
-  // What run() does: rounds until there is nothing to do, then a sleep of one interval.
+  // As run() does: rounds until there is nothing to do, then a sleep of one interval.
   for (int sleeps = 0; sleeps < 4; ++sleeps) {
     while (machine[0].step()) {
     }

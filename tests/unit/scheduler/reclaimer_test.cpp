@@ -1,4 +1,4 @@
-// A worker's reclamation by itself: when the epoch advances, which run is due, and what the account shows.
+// A worker's reclamation by itself: when the epoch advances, which run is due, and the account's figures.
 #include "runtime/scheduler/reclaimer.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tasks that are put back again and again are found and told of; others are not.
+// Tasks that are put back again and again are found and reported; others are not.
 #include "runtime/scheduler/retry_watch.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The life of a runtime: start, work on real threads, stop, and what becomes of what was left.
+// The life of a runtime: start, work on real threads, stop, and the end of all that was left.
 #include "runtime/scheduler/runtime.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The window by itself: what enters the buffer when, who waits, and the quanta of pools and free tasks.
+// The window by itself: when tasks enter the buffer, which tasks wait, and the quanta of pools and free
+// tasks.
 #include "runtime/scheduler/task_window.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ using testing::nothing_else;
 struct TaskWindowTest : ::testing::Test {
   TaskWindowTest() { set_window(2); }
   void set_window(std::uint32_t size) { window.buffer().configure(PrefetchOptions{.window = size}); }
-  /// Runs what is there, one after the other, each followed by a refill.
+  /// Runs the tasks of the buffer, one after the other, each followed by a refill.
   std::string run() {
     std::string names;
     window.refill(nothing_else);

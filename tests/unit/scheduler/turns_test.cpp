@@ -1,5 +1,5 @@
-// Turns in place: who follows whom when the tasks of a window go on, end, leave or come back, on a fast path and off
-// it, whatever way lines are asked for.
+// Turns in place: which task follows which when the tasks of a window go on, end, leave or come back, on a
+// fast path and off it, in all ways of asking for lines.
 #include <gtest/gtest.h>
 
 #include <optional>

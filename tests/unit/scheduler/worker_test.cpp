@@ -1,4 +1,4 @@
-// One worker, stepped by hand: order, window, what a task may ask for when it returns.
+// One worker, stepped by hand: order, window, and the steps that a task may return.
 #include "runtime/scheduler/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using testing::lambda_task;
 using testing::Machine;
 using testing::unpinned;
 
-/// What ran, in order.
+/// The names of the tasks that ran, in order.
 using Log = std::vector<std::string>;
 
 MxTask* noting(Worker& worker, Log& log, const char* what) {

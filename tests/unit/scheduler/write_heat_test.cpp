@@ -1,4 +1,4 @@
-// What is hot and what has cooled, by counts in a window of time.
+// Objects that are hot and objects that have cooled, by counts in a window of time.
 #include "runtime/scheduler/write_heat.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace mxkv::runtime {
 namespace {
 
-/// Names of objects: nothing looks at what they point to.
+/// Names of objects, which are never followed.
 const DataObject* name(std::size_t n) {
   static const std::array<char, 64> memory{};
   return reinterpret_cast<const DataObject*>(&memory[n]);

@@ -1,4 +1,4 @@
-// Queues of deferred and of immediate tasks: which end is taken, and of which request.
+// Queues of deferred and of immediate tasks: from which end a task is taken, and of which request.
 #include "runtime/pool/deferred_queue.hpp"
 
 #include <gtest/gtest.h>

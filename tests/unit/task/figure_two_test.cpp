@@ -22,7 +22,7 @@ struct Tree {
   [[nodiscard]] static std::size_t node_size() { return sizeof(TreeNode); }
 };
 
-/// What the look-up found, for the test.
+/// The look-up's result, for the test.
 struct Found {
   std::uint64_t value = 0;
   int times = 0;

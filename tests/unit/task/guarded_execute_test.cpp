@@ -116,7 +116,7 @@ TEST_F(GuardedRead, AStagedReadValidatesEvenUnderTheLease) {
 TEST_F(GuardedRead, SkipsValidationOnlyUnderTheLeaseOfAScheduledObject) {
   use(primitive::optimistic_scheduling);
   leased = true;
-  script.during_inspect = {[this] { write(9); }};  // no such writer exists; it shows that nobody looks
+  script.during_inspect = {[this] { write(9); }};  // no such writer exists: this shows that no read validates
   ReadingTask task{words(), script};
   EXPECT_EQ(run(task), step::done);
   EXPECT_EQ(script.inspects, 1U);

@@ -1,4 +1,4 @@
-// Tasks for the tests of guarded execution: they follow a script and count what was called.
+// Tasks for the tests of guarded execution: they follow a script and count the calls.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace mxkv::runtime::testing {
 
-/// What happens while a task runs, and what of it was called how often.
+/// The events while a task runs, and how often each of its functions was called.
 struct Script {
   std::vector<std::function<void()>> during_inspect;  ///< the i-th call of inspect runs the i-th
   std::function<void()> during_prepare;

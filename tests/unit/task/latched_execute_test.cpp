@@ -1,4 +1,5 @@
-// Guarded execution of objects whose readers take a latch: what is done under it, and what a held one does.
+// Guarded execution of objects whose readers take a latch: which functions run under it, and the effect of a
+// held latch.
 #include "runtime/synchronization/latched_execute.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ namespace {
 using LatchedExecution = testing::GuardedExecution;
 constexpr primitive kLatches[] = {primitive::spin_latch, primitive::reader_writer_latch};
 
-/// Tells by which latches its object can be taken while it runs.
+/// Notes by which latches its object can be taken while it runs.
 class LookingTask final : public MxTask {
  public:
   explicit LookingTask(testing::Words<>& words) : MxTask(nullptr), words_(&words) {

@@ -1,4 +1,5 @@
-// The version word: what invalidates a read, who gets the latch, and that no reader accepts torn words.
+// The version word: which events invalidate a read, which task gets the latch, and that no reader accepts
+// torn words.
 #include "runtime/synchronization/optimistic.hpp"
 
 #include <gtest/gtest.h>

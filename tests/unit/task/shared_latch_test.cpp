@@ -1,4 +1,4 @@
-// The two latches in the version word: who gets in beside whom, and what becomes of the version.
+// The two latches in the version word: which task gets in beside which, and the effect on the version.
 #include "runtime/synchronization/shared_latch.hpp"
 
 #include <gtest/gtest.h>

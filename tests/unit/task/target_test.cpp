@@ -1,4 +1,4 @@
-// Places in 16 bits: what was put in comes out, and what does not fit is a place that cannot exist.
+// Places in 16 bits: an encoded place is decoded, and an id that does not fit is a place that cannot exist.
 #include "runtime/task/target.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Pinning is checked on this machine: what succeeds moves the thread, what fails leaves it alone.
+// Pinning is checked on this machine: a success moves the thread, a failure leaves it alone.
 #include "runtime/topology/binding.hpp"
 
 #include <gmock/gmock.h>

@@ -69,7 +69,7 @@ struct NamedMachine {
   Topology machine;
 };
 
-/// What decisions about places are tested on.
+/// The machines on which decisions about places are tested.
 inline std::vector<NamedMachine> all_machines() {
   return {{"one node", invented({4})},
           {"one CPU", invented({1})},

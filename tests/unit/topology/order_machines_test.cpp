@@ -1,4 +1,5 @@
-// Orders of stealing, waking and locality on all invented machines: whom a worker turns to, and how far.
+// Orders of stealing, waking and locality on all invented machines: to which workers a worker turns, and how
+// far.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

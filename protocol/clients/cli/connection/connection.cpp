@@ -45,7 +45,7 @@ void Connection::release() noexcept {
 
 bool Connection::take_in() {
   if (end_ == input_.size()) {
-    // What was handed out stays where it is until the next reply is asked for, which released it before this.
+    // No view of the buffer is in use here: the call for the next reply has already released the last one.
     if (begin_ >= input_.size() / 2) {
       std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
       end_ -= begin_;

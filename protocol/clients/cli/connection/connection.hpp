@@ -1,8 +1,8 @@
 // A connection to the server: sends requests, hands out replies in their order.
 //
-// What is sent may be more than the server takes at once: while sending it also takes in what comes, so that neither
-// side waits for the other. A failure on the way leaves replies that nobody can tell apart: the connection is of no
-// use then, and its owner dials again.
+// A request may be larger than the server's buffers. So send() also receives, and client and server never
+// wait for each other. After a failure, replies can no longer be matched with requests. The owner then drops
+// the connection and connects again.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Connection {
  public:
   Connection(std::unique_ptr<Stream> stream, std::string server, Milliseconds patience);
 
-  /// All of it. Throws Failure: unreachable, interrupted.
+  /// Sends all bytes. Throws Failure: unreachable, interrupted.
   void send(std::string_view bytes);
 
   /// The next line without its end. Good until the next call.
@@ -30,16 +30,17 @@ class Connection {
   [[nodiscard]] MetaReply reply();
   /// The next `bytes` bytes. Good until the next call.
   [[nodiscard]] std::string_view data(std::size_t bytes);
-  /// Whether something is there without waiting longer than `patience`. False: not in time.
+  /// Waits at most `patience` for input. Returns whether there is any.
   [[nodiscard]] bool wait(Milliseconds patience);
 
-  /// Nothing is owed to anybody, and the server has not closed it.
+  /// Whether no reply is outstanding and the server has not closed the connection.
   [[nodiscard]] bool idle_and_open();
   [[nodiscard]] const std::string& server() const noexcept { return server_; }
   [[nodiscard]] Milliseconds patience() const noexcept { return patience_; }
 
  private:
-  /// Takes in what is there; false: nothing is. Throws when the server closed.
+  /// Receives the bytes that have come. Returns false if there are none. Throws if the server closed the
+  /// connection.
   bool take_in();
   void await_more();
   [[nodiscard]] std::string_view waiting() const noexcept;
@@ -49,11 +50,11 @@ class Connection {
   std::unique_ptr<Stream> stream_;
   std::string server_;
   Milliseconds patience_;
-  std::string input_;      ///< what came, from begin_ to end_
+  std::string input_;      ///< received bytes, from begin_ to end_
   std::size_t begin_ = 0;  ///< the first byte not handed out
   std::size_t end_ = 0;
   std::size_t handed_ = 0;                              ///< bytes handed out by the last call
-  Stream::Status wanted_ = Stream::Status::wants_read;  ///< what receiving waits for
+  Stream::Status wanted_ = Stream::Status::wants_read;  ///< the readiness that receiving waits for
 };
 
 }  // namespace mxkv::cli

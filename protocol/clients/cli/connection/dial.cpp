@@ -1,4 +1,4 @@
-// Connecting: names are resolved, each address is tried, none for longer than there is patience.
+// Connecting: resolves the name and tries each address, no longer than the timeout.
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 namespace mxkv::cli {
 namespace {
 
-/// A descriptor that is closed unless it is taken.
+/// Owns a descriptor, and closes it unless it is taken out.
 class Descriptor {
  public:
   explicit Descriptor(int descriptor) noexcept : descriptor_(descriptor) {}
@@ -68,7 +68,7 @@ class PlainStream final : public Stream {
   int error_ = 0;
 };
 
-/// Begins to connect and waits for the outcome: 0, or errno's number.
+/// Connects and waits for the outcome: 0, or an errno value.
 int connect_within(int socket, const sockaddr* address, socklen_t bytes, Milliseconds patience,
                    const std::string& server) {
   if (::connect(socket, address, bytes) == 0) {
@@ -141,7 +141,7 @@ short wait_until_ready(int descriptor, short events, Milliseconds patience, cons
                                               " ms (see --timeout)");
     }
     pollfd asked{.fd = descriptor, .events = events, .revents = 0};
-    // In slices, since a signal may come just before the call.
+    // Wait in slices, because a signal may come just before the call.
     const int ready = ::poll(&asked, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 200)));
     if (ready > 0) {
       return asked.revents;

@@ -1,4 +1,4 @@
-// Where a server is: HOST:PORT, HOST, [ADDRESS]:PORT, unix:PATH, or /PATH.
+// A server's address: HOST:PORT, HOST, [ADDRESS]:PORT, unix:PATH, or /PATH.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::uint16_t kDefaultPort = 11211;
 
 /// Throws Failure (Outcome::usage).
 [[nodiscard]] Endpoint endpoint_of(const std::string& text);
-/// As it is shown to people.
+/// The endpoint as text for messages.
 [[nodiscard]] std::string text_of(const Endpoint& endpoint);
 
 }  // namespace mxkv::cli

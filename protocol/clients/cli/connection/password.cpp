@@ -28,7 +28,7 @@ std::string first_line_of(const std::string& file) {
   return std::string(runtime::without_byte_order_mark(line));
 }
 
-/// A terminal that shows nothing of what is typed, until the end.
+/// Turns the terminal's echo off until it is destroyed.
 class SilentTerminal {
  public:
   SilentTerminal() : terminal_(::open("/dev/tty", O_RDWR | O_CLOEXEC)) {

@@ -27,14 +27,14 @@ class Stream {
 
   virtual Transfer send(std::string_view bytes) = 0;
   virtual Transfer receive(char* out, std::size_t bytes) = 0;
-  /// Why it was closed; empty: the server just did.
+  /// Why the stream was closed; empty if the server closed it without an error.
   [[nodiscard]] virtual std::string trouble() const = 0;
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 };
 
 using Milliseconds = std::chrono::milliseconds;
 
-/// What the encrypted form needs.
+/// Options of the encrypted form.
 struct TlsOptions {
   bool on = false;
   bool insecure = false;  ///< takes any certificate
@@ -43,15 +43,15 @@ struct TlsOptions {
   std::string key{};
 };
 
-/// Waits until `descriptor` is ready for `events` of poll(2), or throws: out of time, interrupted. Returns what it is
-/// ready for.
+/// Waits until `descriptor` is ready for `events` of poll(2). Returns the ready events. Throws Failure after
+/// `patience` or an interrupt.
 short wait_until_ready(int descriptor, short events, Milliseconds patience, const std::string& server);
 
 /// Connects within `patience`, or throws Failure (Outcome::unreachable).
 [[nodiscard]] std::unique_ptr<Stream> dial(const Endpoint& endpoint, const TlsOptions& tls,
                                            Milliseconds patience);
 
-/// The encrypted form over a connected socket, which it takes over: the handshake is done.
+/// The encrypted form over a connected socket, which it owns from then on. Does the handshake.
 [[nodiscard]] std::unique_ptr<Stream> encrypt(int descriptor, const Endpoint& endpoint,
                                               const TlsOptions& options, Milliseconds patience);
 

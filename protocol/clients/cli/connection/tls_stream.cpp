@@ -62,7 +62,8 @@ Context context_of(const TlsOptions& options) {
   return context;
 }
 
-/// Whom the certificate must name. Over a unix socket nobody: any that the authority signed.
+/// Sets the name that the certificate must have. Over a unix socket any name will do if the authority signed
+/// it.
 void expect_name(SSL* session, const Endpoint& endpoint) {
   if (!endpoint.path.empty()) {
     return;
@@ -94,7 +95,7 @@ class TlsStream final : public Stream {
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
   ~TlsStream() override {
-    ::SSL_shutdown(session_.get());  // tells the server; nobody waits for its answer
+    ::SSL_shutdown(session_.get());  // tells the server, without waiting for its answer
     ::ERR_clear_error();
     ::close(descriptor_);
   }

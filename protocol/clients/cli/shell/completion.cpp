@@ -87,7 +87,7 @@ Completion complete_line(Session& session, std::string_view before) {
     completion.whole = option_names(*command, completion.stem);
   } else if (takes_keys(words[0])) {
     completion.whole = keys_from_server(session, completion.stem);
-    // A key that is quoted goes on otherwise than it was typed.
+    // A quoted key does not begin with the typed word.
     std::erase_if(completion.whole,
                   [&](const std::string& key) { return !key.starts_with(completion.stem); });
   }

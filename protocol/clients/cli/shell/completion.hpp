@@ -1,4 +1,4 @@
-// What a word of the shell's line may become: commands, options, and keys that the server has.
+// Completes a word of the shell's line: commands, options, and keys that the server has.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace mxkv::cli {
 
 struct Completion {
   std::string stem{};                ///< the word so far, as it was typed
-  std::vector<std::string> whole{};  ///< what it may become; empty: nothing is known
+  std::vector<std::string> whole{};  ///< the possible completions; may be empty
 };
 
-/// `before` is the line up to the cursor. Asks the server for at most a page of keys, and for no longer than a second;
-/// a server that does not answer completes nothing.
+/// `before` is the line up to the cursor. Asks the server for at most a page of keys, and waits as long as a
+/// command does. Without an answer there are no completions.
 [[nodiscard]] Completion complete_line(Session& session, std::string_view before);
-/// The longest beginning that all have in common.
+/// The longest common prefix of the words.
 [[nodiscard]] std::string common_beginning(const std::vector<std::string>& words);
 
 }  // namespace mxkv::cli

@@ -22,7 +22,7 @@ std::string history_path() {
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
   const std::string file = folder / "history";
-  // Values that somebody typed stand in it.
+  // 0600, because the history holds values that the user typed.
   const int descriptor = failed ? -1 : ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor < 0) {
     return {};

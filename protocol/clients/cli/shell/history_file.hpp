@@ -1,12 +1,12 @@
-// Where the shell's lines are kept between its runs.
+// The file that keeps the shell's lines between its runs.
 #pragma once
 
 #include <string>
 
 namespace mxkv::cli {
 
-/// $XDG_STATE_HOME/mxkv/history, else ~/.local/state/mxkv/history; its folder is there, and the file can be read by its
-/// owner alone. Empty: nothing can be kept.
+/// $XDG_STATE_HOME/mxkv/history, else ~/.local/state/mxkv/history. Makes the folder, and the file, which only
+/// its owner can read. Empty if the history cannot be kept.
 [[nodiscard]] std::string history_path();
 
 }  // namespace mxkv::cli

@@ -84,7 +84,7 @@ LineOutcome run_line(Session& session, const std::string& line, const std::strin
     return {.outcome = run_words(session, words)};
   } catch (const Failure& failure) {
     if (failure.outcome() != Outcome::usage && failure.outcome() != Outcome::no) {
-      session.hang_up();  // replies may be on their way that nobody waits for
+      session.hang_up();  // replies to the failed command may be on their way
     }
     complain(place + failure.what());
     forget_interrupt();

@@ -14,8 +14,8 @@ struct LineOutcome {
   LineEnd end = LineEnd::went_on;
 };
 
-/// Prints what the command prints; its failure on standard error, begun with `place`. After a failure on the way the
-/// connection is dialled anew by the next command.
+/// Runs the command and prints its output. Prints a failure on standard error, with `place` before it. After
+/// a failure in the middle of a command, the next command connects again.
 LineOutcome run_line(Session& session, const std::string& line, const std::string& place);
 
 }  // namespace mxkv::cli

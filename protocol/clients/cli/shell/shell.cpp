@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kHistoryLines = 1000;
 
-/// What libedit's callbacks reach.
+/// The state that libedit's callbacks use.
 struct Editor {
   Session& session;
   std::string prompt{};
@@ -91,14 +91,14 @@ class Terminal {
     ::el_set(line, EL_BIND, "^I", "cli-complete", nullptr);
     ::el_set(line, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     ::el_set(line, EL_BIND, "^C", "cli-cancel", nullptr);
-    // While a line is edited Ctrl-C is a key like others; while a command runs it is a signal.
+    // While the user edits a line, Ctrl-C is a key like others. While a command runs, it is a signal.
     ::el_set(line, EL_SETTY, "-d", "-isig", nullptr);
     ::el_source(line, nullptr);  // ~/.editrc
   }
 
-  /// False: the end.
+  /// Reads a line. Returns false at the end of the input.
   bool read(std::string& text) {
-    // Before the prompt shows: a Ctrl-C behind it is a key.
+    // Prepare the terminal before the prompt shows, so that a Ctrl-C behind the prompt is a key.
     ::el_set(line_.get(), EL_PREP_TERM, 1);
     int count = 0;
     const char* const typed = ::el_gets(line_.get(), &count);

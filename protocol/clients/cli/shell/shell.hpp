@@ -6,9 +6,10 @@
 
 namespace mxkv::cli {
 
-/// Lines of standard input, up to the first that fails (exit code 2 and above; "no" is an answer), or to the last.
+/// Runs lines of standard input up to the first that fails (exit code 2 and above; "no" is an answer), or all
+/// of them with `keep_going`.
 Outcome run_script(Session& session, bool keep_going);
-/// On a terminal: prompt, history, completion, until exit or Ctrl-D.
+/// Runs a shell on a terminal, with prompt, history and completion, until exit or Ctrl-D.
 Outcome run_shell(Session& session);
 
 }  // namespace mxkv::cli

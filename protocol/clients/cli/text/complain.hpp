@@ -1,12 +1,12 @@
-// What mxkv-cli says on standard error.
+// Messages of mxkv-cli on standard error.
 #pragma once
 
 #include <string_view>
 
 namespace mxkv::cli {
 
-/// One line. What was printed before goes out first. Texts of the server or of files stand in it, so that what a
-/// terminal would obey is escaped.
+/// Prints one line, after flushing standard output. The line may quote the server or a file, so bytes that a
+/// terminal would obey are escaped.
 void complain(std::string_view line);
 
 }  // namespace mxkv::cli

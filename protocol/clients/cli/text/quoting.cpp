@@ -51,7 +51,7 @@ char take_escape(std::string_view line, std::size_t& at) {
   return static_cast<char>(static_cast<unsigned char>(byte));
 }
 
-/// From the opening quote on; moves behind the closing one.
+/// Takes a quoted text from the opening quote on; moves `at` behind the closing quote.
 void take_quoted(std::string_view line, std::size_t& at, std::string& word) {
   const char quote = line[at];
   for (++at; at < line.size() && line[at] != quote;) {

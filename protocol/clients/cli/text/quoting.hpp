@@ -1,4 +1,4 @@
-// Words of a line as a shell has them, and keys written so that they are read back.
+// Splits a line into words as a shell does, and quotes keys so that they can be read back.
 //
 //   plain words                end at a blank; a backslash takes the next byte as it is
 //   'all as it is'             up to the next '
@@ -13,11 +13,11 @@
 
 namespace mxkv::cli {
 
-/// Throws Failure (Outcome::usage): a quote is not closed, or an escape is none.
+/// Throws Failure (Outcome::usage) if a quote is not closed, or an escape is unknown.
 [[nodiscard]] std::vector<std::string> split_words(std::string_view line);
-/// Takes the escapes of double quotes out of `text`.
+/// Replaces the escapes of double quotes in `text`.
 [[nodiscard]] std::string unescape(std::string_view text);
-/// `bytes` as one word of a line: as it is where that is readable (runtime/base/readable.hpp), else in double quotes.
+/// `bytes` as one word of a line: unchanged if readable (runtime/base/readable.hpp), else in double quotes.
 [[nodiscard]] std::string quoted_word(std::string_view bytes);
 
 }  // namespace mxkv::cli

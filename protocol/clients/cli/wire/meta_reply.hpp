@@ -17,24 +17,24 @@ struct MetaReply {
   std::string_view value{};
   bool has_value = false;
 
-  /// What stands behind the letter of a flag; nothing: the flag is not there. The words before the first flag of
-  /// `ME` and `EX` are not flags: do not ask.
+  /// The text behind the letter of a flag, or nothing if the reply does not have the flag. Not for `ME` and
+  /// `EX`, which have words that are not flags.
   [[nodiscard]] std::optional<std::string_view> flag(char letter) const noexcept;
-  /// The same as a number; 0 where it is none.
+  /// The same as a number; 0 if it is no number.
   [[nodiscard]] std::uint64_t number(char letter) const noexcept;
   [[nodiscard]] bool has(char letter) const noexcept { return flag(letter).has_value(); }
   [[nodiscard]] bool is_error() const noexcept;
-  /// The key of `k`, decoded where a `b` says so.
+  /// The key of `k`, decoded if there is a `b`.
   [[nodiscard]] std::string key() const;
-  /// The same into a string that is there. False: no key.
+  /// The same into an existing string. Returns false if there is no key.
   bool key_into(std::string& key) const;
 };
 
-/// How many bytes the reply at the beginning of `bytes` takes; 0: more is needed. Throws Failure
-/// (Outcome::unreachable) where it cannot be a reply.
+/// Reads the reply at the beginning of `bytes` and returns its length, or 0 if more bytes are needed. Throws
+/// Failure (Outcome::unreachable) if it cannot be a reply.
 [[nodiscard]] std::size_t read_meta_reply(std::string_view bytes, MetaReply& reply);
 
-/// Throws what the server refused: Outcome::login where it wants to know who this is.
+/// Throws the server's error as a Failure; Outcome::login if it requires a login.
 [[noreturn]] void throw_refusal(std::string_view line);
 /// The same, if it is a refusal.
 void expect_no_error(const MetaReply& reply);

@@ -13,7 +13,7 @@ std::uint64_t number_of(std::string_view text) noexcept {
   return protocol::read_u64(text, value) ? value : 0;
 }
 
-/// One walk over the flags, since there are millions of items.
+/// Reads all flags in one pass, because there may be millions of items.
 void fill(Record& record, const MetaReply& reply) {
   record.flags = 0;
   record.seconds = -1;

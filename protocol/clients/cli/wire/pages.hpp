@@ -1,4 +1,4 @@
-// The items of a range, page after page: cursors are followed here and nowhere else.
+// The items of a range, page after page. Only this class follows cursors.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Record {
   std::uint64_t bytes = 0;  ///< of the value
 };
 
-/// What is asked of each item besides its key.
+/// The parts of each item to request besides its key.
 struct Wanted {
   bool value = false;
   bool flags = false;
@@ -35,7 +35,7 @@ struct PageOptions {
   bool ahead = true;  ///< asks for the next page while this one is worked on
 };
 
-/// Thread-safety: one thread. While it has more, the connection is its own.
+/// Thread-safety: one thread. Until the last page it needs the connection for itself.
 class Pages {
  public:
   Pages(Connection& connection, const Range& range, const Wanted& wanted, const PageOptions& options);
@@ -52,7 +52,7 @@ class Pages {
   Connection& connection_;
   std::string line_;
   PageOptions options_;
-  std::vector<Record> records_;  ///< kept from page to page, with what their strings have taken
+  std::vector<Record> records_;  ///< reused from page to page, with the memory of their strings
   std::size_t count_ = 0;
   std::size_t at_ = 0;
   std::uint64_t left_;  ///< items that may still come

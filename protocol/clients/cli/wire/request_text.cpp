@@ -102,7 +102,7 @@ std::string range_line(std::string_view verb, const Range& range) {
   const bool far_inclusive = range.reverse && !range.from_exclusive;
   const bool coded = (start && (!is_plain_key(*start) || *start == "-")) || (far && !is_plain_key(*far));
   if (!start && coded) {
-    // `-` means the end only where keys are not coded: the least or the greatest key stands for it.
+    // With coded keys `-` would be a key, so the least or the greatest key takes its place.
     start = range.reverse ? std::string(protocol::kMaxKeyBytes, kGreatestByte) : std::string(1, '\0');
     exclusive = false;
   }

@@ -1,4 +1,4 @@
-// What `stats` and its groups answer.
+// The answers of `stats` and its groups.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class Stats {
 
   void add(std::string name, std::string value) { entries_.emplace_back(std::move(name), std::move(value)); }
   [[nodiscard]] const std::vector<Entry>& entries() const noexcept { return entries_; }
-  /// Empty: there is none of this name.
+  /// Empty if there is no statistic of this name.
   [[nodiscard]] std::string_view text(std::string_view name) const noexcept;
-  /// 0 where there is none.
+  /// 0 if there is no statistic of this name.
   [[nodiscard]] double number(std::string_view name) const noexcept;
   [[nodiscard]] bool has(std::string_view name) const noexcept;
 

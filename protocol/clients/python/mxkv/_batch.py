@@ -11,7 +11,7 @@ from .errors import MxkvError, batch_error
 
 
 class Outcome(Generic[T]):
-    """What an operation of a batch gave: there once the batch was done."""
+    """The result of an operation of a batch, set once the batch was done."""
 
     def __init__(self, read: Callable[[Reply], T]) -> None:
         self._read = read
@@ -28,8 +28,8 @@ class Outcome(Generic[T]):
 
 
 class Batch:
-    """Gathers operations. Each sees what those before it left. If one cannot be done none is: the error, Stale, NotStored,
-    NotFound or another ReplyError, tells its number in `operation`.
+    """Gathers operations. Each sees the effects of the operations before it. If one fails, none takes effect. The error,
+    Stale, NotStored, NotFound or another ReplyError, has its number in `operation`.
     """
 
     def __init__(self, codec: Codec) -> None:
@@ -41,7 +41,7 @@ class Batch:
         return len(self._lines)
 
     def get(self, key: Key, default: Any = None) -> Outcome[Any]:
-        """The value, as those before it left it."""
+        """The value after the operations before this one."""
         def read(reply: Reply) -> Any:
             return default if reply.block is None else self._codec.unpack(key, reply.block, reply.flags())
         return self._add(_commands.get_line(self._codec, key), read)

@@ -46,13 +46,13 @@ def get_line(codec: Codec, key: Key) -> bytes:
 
 
 def get_many(codec: Codec, keys: Sequence[Key]) -> Request[dict[Key, tuple[Any, int]]]:
-    """Value and unique of each key that is there."""
+    """Value and unique of each existing key."""
     def read() -> Reading[dict[Key, tuple[Any, int]]]:
         found, error = {}, None
         for key in keys:
             reply = yield
             if wrong := reply.error():
-                error = wrong  # the replies behind it are read all the same
+                error = wrong  # read the replies behind it nevertheless
                 continue
             if reply.block is not None:
                 flags = reply.flags()
@@ -67,7 +67,7 @@ def get_many(codec: Codec, keys: Sequence[Key]) -> Request[dict[Key, tuple[Any, 
 
 def store_many(codec: Codec, how: str, values: Mapping[Key, Any], expire: int, flags: int | None,
                unique: int | None = None) -> Request[dict[Key, bool | None]]:
-    """For each key: was it stored? None if there is none and there should be."""
+    """For each key: was it stored? None if the key does not exist but had to."""
     outcomes = {b"HD": True, b"NS": False, b"EX": False, b"NF": None}
 
     def read() -> Reading[dict[Key, bool | None]]:
@@ -118,7 +118,7 @@ def _all_done(lines: int) -> Reading[list[bool]]:
 
 
 def word_line(line: bytes, wanted: bytes, repeat: Repeat) -> Request[bytes]:
-    """A command that is answered by one line that begins so; what is behind it."""
+    """A command whose answer is one line that begins with `wanted`. Its result is the rest of that line."""
     def read() -> Reading[bytes]:
         reply = (yield).checked()
         if reply.words[0] != wanted:

@@ -1,4 +1,4 @@
-"""What is built on of pymemcache. The .pyi beside this gives types to what has none in the oldest version supported."""
+"""The parts of pymemcache that mxkv uses. The .pyi beside this gives types, which the oldest supported version lacks."""
 
 from pymemcache.client.base import Client, PooledClient, normalize_server_spec
 from pymemcache.exceptions import MemcacheClientError, MemcacheError, MemcacheServerError, MemcacheUnexpectedCloseError, MemcacheUnknownError

@@ -1,4 +1,4 @@
-"""What the clients that wait for each reply have in common: commands on ranges, and batches."""
+"""Commands on ranges, and batches, for all clients that wait for each reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ PAGE = 1000  # items; the server may end a page earlier
 
 class RangeCommands:
     """`where` is a prefix, or a Range; an empty prefix means all keys. Between two pages of an iterator the client is free
-    for other commands. A connection that is lost meanwhile is opened anew, and the range goes on behind the last page.
+    for other commands. If the connection is lost meanwhile, the client opens another one, and the range resumes behind the
+    last page.
     """
 
     @abstractmethod
@@ -27,7 +28,7 @@ class RangeCommands:
     @property
     @abstractmethod
     def _codec(self) -> Codec:
-        """How keys and values go over the wire."""
+        """Converts keys and values to bytes and back."""
 
     @overload
     def scan(self, prefix: Key = ..., *, values: Literal[True] = ..., reverse: bool = ..., limit: int | None = ...,
@@ -41,8 +42,8 @@ class RangeCommands:
              page_items: int = PAGE, snapshot: bool = False) -> Iterator[Any]:
         """Key and value (with `values=False` the key) of each item whose key begins with `prefix`, in order of keys.
 
-        `limit` is the most items of all pages together. With `snapshot` each page is one moment of its part of the range;
-        without it each item is. A key that is there all the time is told, each at most once, in strict order.
+        `limit` is the most items of all pages together. With `snapshot` each page shows one moment of its part of the range,
+        without it each item. A key that exists all the time is returned, each at most once, in strict order.
         """
         return self._walk(prefix, values, limit, page_items, Show(values, False, reverse, snapshot))
 
@@ -59,28 +60,29 @@ class RangeCommands:
     def range(self, start: Key | None = None, stop: Key | None = None, *, include_start: bool = True, include_stop: bool = False,
               values: bool = True, reverse: bool = False, limit: int | None = None, page_items: int = PAGE,
               snapshot: bool = False) -> Iterator[Any]:
-        """As `scan`, of the keys from `start` to `stop`, the low and the high one whatever the direction."""
+        """As `scan`, for the keys from `start` to `stop`, the low and the high bound in either direction."""
         where = Range(start, stop, include_start, include_stop)
         return self._walk(where, values, limit, page_items, Show(values, False, reverse, snapshot))
 
     def items(self, where: Where = "", *, values: bool = True, reverse: bool = False, limit: int | None = None,
               page_items: int = PAGE, snapshot: bool = False) -> Iterator[Item]:
-        """All that is known of each item: flags, unique and time to live, too."""
+        """Each item with its flags, unique and time to live."""
         return self._items(where, limit, page_items, Show(values, True, reverse, snapshot))
 
     def page(self, where: Where = "", *, limit: int = 100, cursor: str | None = None, values: bool = True,
              reverse: bool = False, snapshot: bool = False) -> Page:
-        """One page, and the cursor of the next: for what goes on in another process, as pages of a web site do. A cursor is
-        text without spaces; it is good on any connection and after a restart. It is not signed: BadCursor if it is none.
+        """One page, and the cursor of the next, for programs that continue in another process, such as pages of a web site.
+        A cursor is text without spaces, valid on any connection and after a restart. It is not signed. BadCursor if the text
+        is no cursor.
         """
         return self._ask(_ranges.page(self._codec, where, Show(values, True, reverse, snapshot), limit, cursor))
 
     def count(self, where: Where = "", *, exact: bool = True) -> int:
-        """How many items; without `exact` an estimate, in less time."""
+        """The number of items; without `exact` an estimate, in less time."""
         return self.size(where, exact=exact).items
 
     def size(self, where: Where = "", *, exact: bool = True, snapshot: bool = False) -> Size:
-        """How many items, and the bytes of their keys and values. With `snapshot` at one moment."""
+        """The number of items, and the bytes of their keys and values. With `snapshot` at one moment."""
         return self._ask(_ranges.size(self._codec, where, exact, snapshot))
 
     def numbers(self, where: Where = "", *, snapshot: bool = False) -> Numbers:
@@ -88,7 +90,9 @@ class RangeCommands:
         return self._ask(_ranges.numbers(self._codec, where, snapshot))
 
     def tree(self, where: Where = "", delimiter: Key = ":", *, exact: bool = True) -> Iterator[Branch]:
-        """Counts by prefix, each up to the next delimiter behind that of `where`; last of each page the keys without one."""
+        """Counts by prefix, each up to the next delimiter behind the prefix of `where`. Each page ends with the keys without
+        a delimiter.
+        """
         cursor = None
         while True:
             found = self._ask(_ranges.tree(self._codec, where, bytes_of(delimiter), exact, cursor))
@@ -98,10 +102,11 @@ class RangeCommands:
                 return
 
     def delete_range(self, where: Where, *, dry_run: bool = False, atomic: bool = False) -> int:
-        """Deletes all keys of a range and tells how many they were; with `dry_run` only tells.
+        """Deletes all keys of a range and returns their number; with `dry_run` only counts them.
 
-        It goes page by page, and others see it at work; what is stored meanwhile may go, too. With `atomic` all go at one
-        moment, or none: RangeTooLarge if they are more than the server locks at once (`limits.locked_items`).
+        It deletes page by page, and other clients see the state in between; keys stored meanwhile may be deleted, too. With
+        `atomic` it deletes all keys at one moment, or none: RangeTooLarge if there are more than the server locks at once
+        (`limits.locked_items`).
         """
         if dry_run:
             return self.count(where)
@@ -113,8 +118,8 @@ class RangeCommands:
                 return total
 
     def touch_range(self, where: Where, expire: int, *, at_most: int | None = None) -> int:
-        """Gives all keys of a range this time to live, at one moment, and tells how many they were. RangeTooLarge if they
-        are more than `at_most`, or than the server locks at once; then nothing was done.
+        """Gives all keys of a range this time to live, at one moment, and returns their number. RangeTooLarge if there are
+        more than `at_most`, or than the server locks at once; then nothing was done.
         """
         return self._ask(_ranges.touch(self._codec, where, expire, at_most))
 

@@ -1,7 +1,7 @@
 """Ranges of keys, and the requests on them: pages, counts, deletes, touches. No I/O.
 
-One line of mr, mc, mx or mt each. A page goes on by the same line with the cursor behind it, so that nothing but the cursor
-is kept between pages.
+Each request is one line of mr, mc, mx or mt. The request for the next page is the same line with the cursor behind it, so
+only the cursor is kept between pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .errors import BadCursor, ClientError
 
 @dataclass(frozen=True)
 class Range:
-    """Keys from `start` to `stop`, as Python's own ranges: `start` is part of it and `stop` is not, unless told. None is
+    """Keys from `start` to `stop`. As in Python's own ranges, `start` is inclusive and `stop` exclusive, by default. None is
     the first key, or the end.
     """
     start: Key | None = None
@@ -25,11 +25,11 @@ class Range:
     include_stop: bool = False
 
 
-Where = Key | Range  # a key is the prefix of all keys that are meant; an empty one means all
+Where = Key | Range  # a key is a prefix; an empty one means all keys
 
 
 class Item(NamedTuple):
-    """All that a range tells of an item. `ttl` is in seconds, None for ever."""
+    """An item of a range. `ttl` is in seconds, None for ever."""
     key: bytes
     value: Any
     flags: int
@@ -38,14 +38,14 @@ class Item(NamedTuple):
 
 
 class Page(NamedTuple):
-    """`cursor` is where the next page begins; None: this was the last."""
+    """`cursor` resumes the range at the next page; None if this was the last."""
     items: list[Item]
     cursor: str | None
 
 
 class Size(NamedTuple):
-    """How many items, and the bytes of their keys and values. `within` is how far off an estimate may be, in per cent (19
-    times of 20); None: it is exact.
+    """The number of items, and the bytes of their keys and values. `within` is the error in per cent that 19 of 20 estimates
+    do not exceed; None if the size is exact.
     """
     items: int
     bytes: int
@@ -53,7 +53,7 @@ class Size(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Of the `items` of a range `numeric` are numbers; `least` and `greatest` are None if none is."""
+    """`numeric` of the `items` of a range are numbers; `least` and `greatest` are None if no value is a number."""
     items: int
     numeric: int
     total: int
@@ -80,7 +80,7 @@ class Removed(NamedTuple):
 
 
 def words_of(codec: Codec, where: Where, reverse: bool = False) -> bytes:
-    """Where to start and where to end, as a line says it."""
+    """The words of a line for the start and end of a range."""
     if not isinstance(where, Range):
         prefix = codec.prefix + bytes_of(where)
         if not prefix:
@@ -92,7 +92,7 @@ def words_of(codec: Codec, where: Where, reverse: bool = False) -> bytes:
     near, far = (high, low) if reverse else (low, high)
     near_inclusive, far_inclusive = (high_inclusive, low_inclusive) if reverse else (low_inclusive, high_inclusive)
     encoded = needs_base64(near) or needs_base64(far) or near == b"-"
-    if not near and encoded:  # "-" in base64 would be a key: the utmost ones then
+    if not near and encoded:  # "-" in base64 would be a key, so use the first or last possible key
         near = b"\xff" * LONGEST_KEY if reverse else b"\0"
     line = base64.b64encode(near) if encoded else near or b"-"
     line += b" b" if encoded else b""
@@ -103,21 +103,21 @@ def words_of(codec: Codec, where: Where, reverse: bool = False) -> bytes:
 
 
 def _bound(codec: Codec, key: Key | None, inclusive: bool, otherwise: bytes) -> tuple[bytes, bool]:
-    """A bound, empty if there is none. `otherwise` is that of the prefix of all keys: the first key with it, or behind it."""
+    """A bound, empty if there is none. `otherwise` is the bound by the codec's prefix: the first key with it, or behind it."""
     if key is None or not key:
         return otherwise, otherwise == codec.prefix
     return codec.key(key), inclusive
 
 
 def _behind(prefix: bytes) -> bytes:
-    """The first key that is greater than all that begin so; empty if there is none."""
+    """The first key that is greater than all keys with the prefix; empty if there is none."""
     shorter = prefix.rstrip(b"\xff")
     return shorter[:-1] + bytes([shorter[-1] + 1]) if shorter else b""
 
 
 @dataclass(frozen=True)
 class Show:
-    """What a page tells and how far it goes."""
+    """The parts of each item that a page has, and its direction and lock."""
     values: bool = True
     details: bool = False
     reverse: bool = False

@@ -1,4 +1,4 @@
-"""When a request is sent again, and what the errors of a socket are called. No I/O, no waiting."""
+"""When to send a request again, and the error types for errors of a socket. No I/O, no waiting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOST = (ConnectionError, EOFError, MemcacheUnexpectedCloseError, ssl.SSLEOFErro
 
 
 def named(error: BaseException) -> MxkvError | None:
-    """What an error of the way to the server is called; None if it is none."""
+    """The mxkv error for an error of the socket; None for other errors."""
     if isinstance(error, TimeoutError):
         return RequestTimeout(str(error) or "no reply in time")
     if isinstance(error, _LOST):
@@ -24,13 +24,13 @@ def named(error: BaseException) -> MxkvError | None:
 
 @dataclass(frozen=True)
 class Retries:
-    """How often, after how many seconds, and whether also writes that leave the same if done twice."""
+    """How often to retry, after how many seconds, and whether to retry idempotent writes, too."""
     most: int
     wait: float
     writes: bool
 
     def pause(self, repeat: Repeat, attempt: int, error: MxkvError) -> float | None:
-        """How long to wait before the request is sent again after attempt number `attempt`, from 0; None: it is not."""
+        """Seconds to wait before a retry after attempt number `attempt`, from 0; None for no retry."""
         again = repeat is Repeat.always or (repeat is Repeat.if_asked and self.writes)
         if not again or attempt >= self.most or not isinstance(error, ConnectionLost):
             return None

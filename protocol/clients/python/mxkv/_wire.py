@@ -1,5 +1,5 @@
-"""Replies out of bytes, and keys and values into bytes and back. No I/O, no clock: what is received is fed in pieces of
-any size. One owner at a time.
+"""Parses replies, and converts keys and values to bytes and back. No I/O, no clock: the caller feeds received bytes in pieces
+of any size. One owner at a time.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class Reply(NamedTuple):
         return b" ".join(self.words)
 
     def checked(self) -> Reply:
-        """Itself; an error line is raised."""
+        """Returns itself, or raises its error."""
         if error := self.error():
             raise error
         return self
 
     def error(self) -> ReplyError | None:
-        """The error that it is."""
+        """The error of an error line, else None."""
         return error_of(self.line) if self.words[0] in ERROR_WORDS else None
 
     def flags(self) -> dict[bytes, bytes]:
-        """The flags of a meta reply by letter; those of M, which are several, by two."""
+        """The flags of a meta reply by letter; the several flags of M by two letters."""
         found = {}
         for word in self.words[2:] if self.block is not None else self.words[1:]:
             letters = 2 if word[:1] == b"M" else 1
@@ -53,7 +53,7 @@ class Reply(NamedTuple):
 
 
 class ReplyReader:
-    """Takes bytes as they come and hands out whole replies."""
+    """Takes bytes as they come and returns whole replies."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
@@ -65,7 +65,7 @@ class ReplyReader:
         self._buffer += data
 
     def pending(self) -> bool:
-        """Is there something that no reply was made of?"""
+        """Are there bytes that belong to no reply yet?"""
         return bool(self._buffer) or self._words is not None
 
     def next(self) -> Reply | None:
@@ -96,9 +96,9 @@ class ReplyReader:
 
 
 class Repeat(Enum):
-    """May a request be sent again if the connection was lost, and nobody knows whether it took effect?"""
+    """May a request be sent again if the connection was lost, and it is unknown whether it took effect?"""
     always = 1   # it changes nothing
-    if_asked = 2  # done twice it leaves what it leaves done once
+    if_asked = 2  # it is idempotent
     never = 3
 
 
@@ -107,15 +107,15 @@ Reading = Generator[None, Reply, T]
 
 @dataclass(frozen=True)
 class Request(Generic[T_co]):
-    """What to send, and how to read what comes back: a generator that is sent reply by reply and returns the result."""
+    """The bytes to send, and a generator that receives reply by reply and returns the result."""
     data: bytes
     read: Callable[[], Reading[T_co]]
     repeat: Repeat = Repeat.never
 
 
 class Exchange(Generic[T]):
-    """One request on its way: `feed` what is received until it is `done`. `leave` is called if an error has more behind it:
-    the next reply on this connection would be another request's.
+    """One request on its way: `feed` received bytes until it returns True. Calls `leave` if more bytes follow an error,
+    because the next reply on this connection would then belong to another request.
     """
 
     def __init__(self, request: Request[T], leave: Callable[[], object]) -> None:
@@ -127,7 +127,7 @@ class Exchange(Generic[T]):
         self._advance(None)
 
     def feed(self, data: bytes) -> bool:
-        """True when the whole reply is there. Raises what the reply says; ReplyError once it was read to its end."""
+        """True when the whole reply is there. Raises the reply's error, a ReplyError after the whole reply was read."""
         self._replies.feed(data)
         try:
             while not self.done and (reply := self._replies.next()):
@@ -152,7 +152,7 @@ class Exchange(Generic[T]):
 
 
 class Serde(Protocol):
-    """How values become bytes and flags, and back: as pymemcache has it."""
+    """Converts values to bytes and flags, and back, as in pymemcache."""
 
     def serialize(self, key: Any, value: Any) -> tuple[Any, int]: ...
 
@@ -183,7 +183,7 @@ class Codec:
         return whole
 
     def own(self, key: bytes) -> bytes:
-        """A key that the server told, without the prefix."""
+        """A key from the server, without the prefix."""
         return key[len(self.prefix):]
 
     def pack(self, key: Key, value: Any, flags: int | None) -> tuple[bytes, int]:
@@ -194,7 +194,7 @@ class Codec:
         return self.serde.deserialize(key, data, number(flags, b"f"))
 
     def key_words(self, key: Key) -> tuple[bytes, bytes]:
-        """The word for a key of mg, ms, md, ma, and the flag that goes with it."""
+        """The word for a key of mg, ms, md, ma, and the flag that it needs."""
         whole = self.key(key)
         if not needs_base64(whole):
             return whole, b""
@@ -210,7 +210,7 @@ def needs_base64(key: bytes) -> bool:
 
 
 def told_key(flags: dict[bytes, bytes]) -> bytes:
-    """The key that a line of a range tells."""
+    """The key in a line of a range."""
     if b"k" not in flags:
         raise ProtocolError("a line of a range without its key")
     if b"b" not in flags:
@@ -222,7 +222,9 @@ def told_key(flags: dict[bytes, bytes]) -> bytes:
 
 
 def number(flags: dict[bytes, bytes], letters: bytes, otherwise: int | None = 0) -> int:
-    """The number behind the letters of a flag; ProtocolError if it is none, or is not there and has to be."""
+    """The number behind the letters of a flag; `otherwise` if there is no such flag. ProtocolError if it is no number, or
+    missing without `otherwise`.
+    """
     text = flags.get(letters)
     if text is None and otherwise is not None:
         return otherwise
@@ -230,7 +232,7 @@ def number(flags: dict[bytes, bytes], letters: bytes, otherwise: int | None = 0)
 
 
 def whole_number(text: bytes) -> int:
-    """What a counter holds, or a flag tells."""
+    """The number in the text of a counter or flag."""
     if not _NUMBER.fullmatch(text):
         raise ProtocolError(f"no number: {text[:40]!r}")
     return int(text)

@@ -1,7 +1,7 @@
 """The client for asyncio: the same requests and replies over a pool of streams of its own.
 
-A request has a connection for itself until its reply is read. What ends it earlier, cancellation too, closes the connection,
-so that a late reply is never taken for another request's. For tasks of one event loop.
+A request has a connection for itself until its reply is read. If it ends earlier, by cancellation, too, the connection is
+closed, so that a late reply is never taken for another request's. For tasks of one event loop.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Connection:
 
 
 class AsyncClient:
-    """The commands of Client, to be awaited. `max_connections` are shared by all tasks; who finds all taken waits.
+    """The commands of Client, to be awaited. All tasks share `max_connections`, and wait while all are taken.
     `connect_timeout` is for a new connection with its handshakes, `timeout` for each request.
     """
 
@@ -73,7 +73,7 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections that nobody uses. The next command opens another one."""
+        """Closes the unused connections. The next command opens another one."""
         self._drop_idle()
         await asyncio.sleep(0)  # for the transports to close
 
@@ -98,7 +98,7 @@ class AsyncClient:
         return await self._store("set", key, value, expire, flags) is True
 
     async def set_many(self, values: Mapping[Key, Any], expire: int = 0, flags: int | None = None) -> list[Key]:
-        """Those that were not stored."""
+        """Stores the values, and returns the keys that were not stored."""
         failed: list[Key] = []
         for some in _pieces(values):
             part = {key: values[key] for key in some}
@@ -258,7 +258,7 @@ class AsyncClient:
             except Exception as error:
                 if (lost := named(error)) is None:
                     raise
-                self._drop_idle()  # a server that went away took them all
+                self._drop_idle()  # if the server stopped, all of them are lost
                 if (pause := self._retries.pause(request.repeat, attempt, lost)) is None:
                     raise lost from error
             await asyncio.sleep(pause)

@@ -27,11 +27,11 @@ class Client(RangeCommands, _Base):
     Beside pymemcache's arguments (`connect_timeout`, `timeout`, `serde`, `key_prefix`, `tls_context`, ...):
 
     user, password   log in with these on each new connection
-    retries          how often a read is tried again after its connection was lost. Time-outs are not tried again.
-    retry_wait       seconds before the first of them; each further one waits twice as long, a second at most
-    retry_writes     also try again what leaves the same if done twice: set, delete, touch, and deleting and touching ranges
+    retries          how often a read is sent again after its connection was lost. Time-outs are not retried.
+    retry_wait       seconds before the first retry; each further one waits twice as long, a second at most
+    retry_writes     also retry idempotent writes: set, delete, touch, and deleting and touching ranges
 
-    What differs from pymemcache: writes wait for their replies (`default_noreply=False`), `str` keys and values are UTF-8,
+    Differences from pymemcache: writes wait for their replies (`default_noreply=False`), `str` keys and values are UTF-8,
     a key may have any bytes.
     """
 
@@ -43,7 +43,7 @@ class Client(RangeCommands, _Base):
                          allow_unicode_keys=allow_unicode_keys, no_delay=no_delay, **arguments)
         self._login = None if user is None else _commands.login(user, password)
         self._retries = Retries(retries, retry_wait, retry_writes)
-        self._has_sent_silent = False  # on this connection: an error may be that of a command that nobody waited for
+        self._has_sent_silent = False  # on this connection, so an error may belong to a noreply command
 
     @property
     def _codec(self) -> Codec:
@@ -53,7 +53,7 @@ class Client(RangeCommands, _Base):
         return self._trying(request.repeat, lambda: self._exchange(request))
 
     def _trying(self, repeat: Repeat, work: Callable[[], T]) -> T:
-        """Does the work, and once more where that is safe. After anything but an answer the connection is closed."""
+        """Does the work, and retries it if that is safe. Closes the connection after any error but an answer of the server."""
         attempt = 0
         while True:
             try:
@@ -97,11 +97,11 @@ class Client(RangeCommands, _Base):
                 self.close()
                 raise
 
-    # What pymemcache's commands are made of.
+    # The parts that pymemcache's commands are made of.
 
     def check_key(self, key: Key, key_prefix: bytes | None = None) -> bytes:
         whole = Codec(self.serde, self.key_prefix if key_prefix is None else key_prefix).key(key)
-        if needs_base64(whole):  # arguments of other commands: as keys these go the other way
+        if needs_base64(whole):  # only arguments of other commands come here; keys have a way of their own
             raise ClientError("no blanks and control bytes here")
         return whole
 
@@ -186,6 +186,6 @@ class Client(RangeCommands, _Base):
 
 
 def _pieces(commands: list[Any]) -> Iterable[list[Any]]:
-    """So many at a time that their replies do not wait for each other on the way."""
+    """Splits commands into pieces so small that client and server do not both block on a full socket."""
     rest = iter(commands)
     return iter(lambda: list(islice(rest, _SENT_AT_ONCE)), [])

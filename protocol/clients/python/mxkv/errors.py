@@ -1,4 +1,4 @@
-"""What can go wrong, by type. All are `MxkvError`; each is also what pymemcache, or Python, calls it.
+"""The types of errors. All are `MxkvError`; each also derives from pymemcache's, or Python's, type for it.
 
 A reply error leaves the connection in step with the server. After any other error the connection is closed, and the next
 command opens another one.
@@ -10,11 +10,11 @@ from ._pymemcache import MemcacheClientError, MemcacheError, MemcacheServerError
 
 
 class MxkvError(MemcacheError):
-    """The base of all."""
+    """The base of all errors."""
 
 
 class ReplyError(MxkvError):
-    """The server said no. `operation` is the number of the failed operation of a batch, from 0; None outside of one."""
+    """The server refused. `operation` is the number of the failed operation of a batch, from 0; None outside of a batch."""
 
     def __init__(self, text: str, operation: int | None = None) -> None:
         super().__init__(text if operation is None else f"operation {operation} of the batch: {text}")
@@ -27,7 +27,7 @@ class ClientError(ReplyError, MemcacheClientError):
 
 
 class BadCursor(ClientError):
-    """This is no cursor, or one of another range."""
+    """The text is no cursor, or a cursor of another range."""
 
 
 class RangeTooLarge(ClientError):
@@ -35,7 +35,7 @@ class RangeTooLarge(ClientError):
 
 
 class Forbidden(ClientError):
-    """Not logged in, or this user may not do it."""
+    """Not logged in, or the user may not use this command."""
 
 
 class AuthenticationFailed(Forbidden):
@@ -47,23 +47,23 @@ class ServerError(ReplyError, MemcacheServerError):
 
 
 class OutOfMemory(ServerError):
-    """No room, and nothing may or can go."""
+    """The cache is full, and no item may or can be evicted."""
 
 
 class TooLarge(ServerError):
-    """The value is larger than the server takes. Of a `set` the old value is gone."""
+    """The value is larger than the server takes. A `set` has deleted the old value."""
 
 
 class JournalFailed(ServerError):
-    """What is changed cannot be written to the server's disk now, and is not."""
+    """The server cannot write its journal now, so it refused the change."""
 
 
 class NotFound(ReplyError):
-    """A batch: there is no such key."""
+    """In a batch: there is no such key."""
 
 
 class NotStored(ReplyError):
-    """A batch: `add` on something, or `replace`, `append`, `prepend` on nothing."""
+    """In a batch: `add` of an existing key, or `replace`, `append` or `prepend` of a missing one."""
 
 
 class Stale(ReplyError):
@@ -79,7 +79,7 @@ class RequestTimeout(MxkvError, TimeoutError):
 
 
 class ProtocolError(MxkvError, MemcacheUnknownError):
-    """The reply is none that mxkv sends."""
+    """mxkv never sends such a reply."""
 
 
 _CLIENT: dict[bytes, type[ReplyError]] = {
@@ -102,11 +102,11 @@ _OUTCOMES: dict[bytes, tuple[type[ReplyError], str]] = {
 }
 
 
-ERROR_WORDS = (b"CLIENT_ERROR", b"SERVER_ERROR", b"ERROR", b"ERROR:")  # what an error line begins with
+ERROR_WORDS = (b"CLIENT_ERROR", b"SERVER_ERROR", b"ERROR", b"ERROR:")  # first words of error lines
 
 
 def error_of(line: bytes, operation: int | None = None) -> ReplyError | None:
-    """The error that a line of a reply is, or None."""
+    """The error that a line of a reply stands for, or None."""
     word, _, rest = line.partition(b" ")
     text = rest.decode("utf-8", "replace")
     if word == b"CLIENT_ERROR":
@@ -119,7 +119,7 @@ def error_of(line: bytes, operation: int | None = None) -> ReplyError | None:
 
 
 def batch_error(number: int, why: bytes) -> ReplyError:
-    """Why operation `number`, counted from 0, kept a batch from being done."""
+    """The error of a batch that operation `number`, counted from 0, made fail."""
     if why in _OUTCOMES:
         kind, text = _OUTCOMES[why]
         return kind(text, number)

@@ -22,7 +22,9 @@ else:
 
 
 class _WaitingPool(_Clients):
-    """Waits for a client where pymemcache's raises; keeps one that was told no, and none that was interrupted."""
+    """Waits for a free client, where pymemcache's pool raises. Keeps a client after a ReplyError, and closes it after any other
+    error.
+    """
 
     def __init__(self, pool: _Clients, most: int, idle_timeout: float) -> None:
         super().__init__(pool._obj_creator, after_remove=pool._after_remove, max_size=most, idle_timeout=idle_timeout)

@@ -199,7 +199,7 @@ export class Client {
         if (!(error instanceof ConnectionLost)) {
           throw error;
         }
-        this.#dropIdle(); // a server that went away took them all
+        this.#dropIdle(); // if the server stopped, all of them are lost
         if (!again || attempt >= (this.#options.retries ?? 2)) {
           throw error;
         }
@@ -249,7 +249,7 @@ export class Client {
   #leave(): void {
     const next = this.#queue.shift();
     if (next) {
-      next(); // the room is handed over
+      next(); // hand the room over to the next request
     } else {
       this.#room += 1;
     }

@@ -123,7 +123,7 @@ export class Connection {
 function connected(options: ClientOptions): Promise<net.Socket> {
   return new Promise((resolve, reject) => {
     const place = options.path === undefined ? { host: options.host ?? "localhost", port: options.port ?? 11211 } : { path: options.path };
-    // Node compares the certificate with the address only if it is told as the host.
+    // Node compares the certificate with the address only if `host` has the address.
     const socket = options.tls ? tls.connect({ ...place, ...options.tls }) : net.connect(place);
     const timer = setTimeout(() => socket.destroy(new RequestTimeout("no connection in time")), options.connectTimeoutMs ?? 2 ** 31 - 1);
     const failed = (error: Error) => {

@@ -81,7 +81,7 @@ export function rangeWords(range: Range, reverse = false): string {
   const bounded = near.length > 0;
   const encoded = needsBase64(near) || needsBase64(far) || near.toString("latin1") === "-";
   if (!bounded && encoded) {
-    near = reverse ? greatest : least; // "-" in base64 would be a key: the utmost ones then
+    near = reverse ? greatest : least; // "-" in base64 would be a key, so use the first or last possible key
   }
   const word = (bytes: Buffer) => (encoded ? bytes.toString("base64") : bytes.toString("latin1"));
   let line = bounded || encoded ? word(near) : "-";

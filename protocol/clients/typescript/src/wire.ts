@@ -1,4 +1,4 @@
-// Replies out of bytes, and keys into words. No I/O: what is received is fed in pieces of any size.
+// Parses replies, and writes keys as words. No I/O: the caller feeds received bytes in pieces of any size.
 import { ClientError, ProtocolError, errorOf } from "./errors.js";
 
 /** Text is UTF-8; bytes may be any. 1 to 250 bytes. */
@@ -87,7 +87,7 @@ export class Reply {
 export class ReplyReader {
   private chunks: Buffer[] = [];
   private size = 0;
-  private wanted = 1; // bytes before it is worth to look again
+  private wanted = 1; // bytes needed before parsing again
   private words: string[] | undefined;
 
   feed(data: Buffer): void {

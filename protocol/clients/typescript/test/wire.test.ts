@@ -1,4 +1,4 @@
-// Replies without a server: cut at every byte, errors, and what is none.
+// Replies without a server: cut at every byte, errors, and bytes that are no reply.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Batch } from "../src/batch.js";

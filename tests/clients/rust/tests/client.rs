@@ -1,5 +1,6 @@
-// The crate memcache at MXKV_PORT, through its own calls: by the binary protocol, its default, and by text. A user comes in by TLS at
-// MXKV_TLS_PORT and, with a certificate, at MXKV_MUTUAL_TLS_PORT. MXKV_CERTIFICATES is a folder: ca.pem signed all, ann.pem has its key.
+// The crate memcache at MXKV_PORT, through its own calls: by the binary protocol, its default, and by text. A user logs in by TLS at
+// MXKV_TLS_PORT and, with a certificate, at MXKV_MUTUAL_TLS_PORT. MXKV_CERTIFICATES is a folder: ca.pem signed all certificates,
+// ann.pem has its key, too.
 use memcache::Client;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ fn all_calls(prefix: &str, address: String) {
 
     client.set(&key("k"), "v", 0).unwrap();
     assert_eq!(client.get::<String>(&key("k")).unwrap().unwrap(), "v");
-    assert_eq!(client.add(&key("k"), "w", 0).is_err(), binary); // by text it does not tell
+    assert_eq!(client.add(&key("k"), "w", 0).is_err(), binary); // by text the client does not report it
     assert_eq!(client.get::<String>(&key("k")).unwrap().unwrap(), "v");
     client.replace(&key("k"), "w", 0).unwrap();
     client.append(&key("k"), ">").unwrap();

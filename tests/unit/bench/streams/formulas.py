@@ -1,8 +1,8 @@
 """YCSB's generators, computed anew from their published formulas: an independent second opinion on the C++ streams.
 
-Random numbers are those of the client (xoshiro256** seeded by splitmix64); the formulas that turn them into records,
-keys and lengths are those of CoreWorkload and its generators. Where YCSB takes a nextDouble() this takes the upper 53
-bits of a number, where it takes Math.abs(nextLong()) the absolute value of one.
+Random numbers are the client's (xoshiro256** seeded by splitmix64). The formulas that turn them into records, keys and
+lengths come from CoreWorkload and its generators. Where YCSB takes a nextDouble() this takes the upper 53 bits of a
+number, where it takes Math.abs(nextLong()) the absolute value of a number.
 """
 
 import math

@@ -101,7 +101,7 @@ class StreamTest(unittest.TestCase):
 
 
 class FormulasTest(unittest.TestCase):
-    """The formulas themselves, against what is known of them."""
+    """The formulas themselves, against their known values."""
 
     def test_hash(self):
         self.assertEqual(formulas.fnvhash64(0), 6284781860667377211)

@@ -1,4 +1,4 @@
-// What is said of a process that may not have the address space that is reserved.
+// The error for a process that may not have the address space that the daemon reserves.
 #include "server/daemon/address_space.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A line a second for each kind of what happens; eviction begins and ends.
+// One line a second for each kind of event; eviction begins and ends.
 #include "server/daemon/chronicle.hpp"
 
 #include <gtest/gtest.h>

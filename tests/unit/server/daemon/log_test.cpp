@@ -114,7 +114,7 @@ TEST_F(LogTest, LinesBeyondTheRateAreCountedInOne) {
     }
     EXPECT_TRUE(log.owes_note());
   }
-  // However long that took: whatever was not written is accounted for.
+  // However long that took: every line that was not written is counted.
   const std::string all = text();
   std::size_t written = 0;
   for (std::size_t at = all.find("info line\n"); at != std::string::npos;

@@ -1,4 +1,4 @@
-// A message stays one line and one JSON string, whatever is in it.
+// A message stays one line and one JSON string, whatever its contents.
 #include "server/daemon/log_text.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Of which listeners the start warns, and of which not.
+// The start warns of open listeners, and of no others.
 #include "server/daemon/open_addresses.hpp"
 
 #include <gtest/gtest.h>

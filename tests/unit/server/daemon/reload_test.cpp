@@ -1,4 +1,4 @@
-// What differs between two configurations, and what of it a running daemon takes.
+// The differences between two configurations, and those that a running daemon applies.
 #include "server/daemon/reload.hpp"
 
 #include <gtest/gtest.h>

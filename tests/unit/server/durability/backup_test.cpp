@@ -1,4 +1,4 @@
-// A backup is a directory of its own that says the same; what it was taken of does not change.
+// A backup is a directory of its own with the same data; the directory that was backed up does not change.
 #include "server/durability/backup.hpp"
 
 #include <gmock/gmock.h>

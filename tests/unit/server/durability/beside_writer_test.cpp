@@ -1,5 +1,5 @@
-// Beside a process that writes: groups come, segments begin, checkpoints make old ones needless, and their files
-// are written anew under other names. No tool takes any of it for damage.
+// Tools beside a process that writes: groups come, segments begin, checkpoints make old segments needless,
+// and their files are written anew under other names. No tool takes any of it for damage.
 #include <gmock/gmock.h>
 
 #include <atomic>

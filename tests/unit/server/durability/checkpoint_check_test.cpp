@@ -1,4 +1,4 @@
-// Parts of a checkpoint that are not what the manifest says are found, and the rest passes.
+// Parts of a checkpoint that differ from the manifest are found, and the rest passes.
 #include "server/durability/checkpoint_check.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Parts of a checkpoint: what was written is read again, from any key to any other; what was changed is said.
+// Parts of a checkpoint: written items are read again, from any key to any other; changed bytes are reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
-// Manifests as they were written first: this code writes the one of format 2 byte for byte, and reads that of format 1 as
-// well. They are in tests/data/journal_format_1, beside the segments, and in tests/data/journal_format_2;
-// MXKV_WRITE_GOLDEN=1 in the environment writes the latter.
+// Manifests as they were first written: this code writes the manifest of format 2 byte for byte, and also
+// reads the manifest of format 1. They are in tests/data/journal_format_1, beside the segments, and in
+// tests/data/journal_format_2; MXKV_WRITE_GOLDEN=1 in the environment writes the latter.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // A random history of a store by one thread, as its journal has it: records of all types, with a checkpoint
-// whose items were read one after the other meanwhile. And what must be there at its end, by a map to which
-// everything was done in order.
+// whose items were read one after the other meanwhile. The expected end is in a map to which all operations
+// were applied in order.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ struct HistoryItem {
 };
 using Items = std::map<std::string, HistoryItem>;
 
-/// What is done wrong on purpose.
+/// The mistakes that a history makes on purpose.
 enum class mistake : std::uint8_t {
   none,
   range_below_its_items,  ///< an operation on a range has an order that its items have, too
@@ -66,7 +66,7 @@ class History {
     const char* bytes;
   };
 
-  // What recovery is given.
+  // The input of recovery.
   [[nodiscard]] const std::vector<Keyed>& keyed() const noexcept { return keyed_; }
   [[nodiscard]] RangeOperations operations() const {
     RangeOperations all = operations_;
@@ -77,7 +77,7 @@ class History {
   [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
   [[nodiscard]] const FlushState& flushes() const noexcept { return flushes_; }
 
-  /// What lives at the end.
+  /// The items that live at the end.
   [[nodiscard]] Items expected() const {
     Items live;
     for (const auto& [key, item] : items_) {
@@ -231,7 +231,7 @@ class History {
     }
   }
 
-  /// The checkpoint reads what it reads at this step.
+  /// The checkpoint's reads at this step.
   void scan() {
     for (const auto& [key, when] : scans_) {
       const bool early = wrong_ == mistake::stale_base && step_ + 3 == begin_;

@@ -1,4 +1,4 @@
-// The journal's tools tell what is there, tell torn from damaged, and change nothing.
+// The journal's tools show the contents, distinguish torn from damaged, and change nothing.
 #include "server/durability/journal_tool.hpp"
 
 #include <fcntl.h>

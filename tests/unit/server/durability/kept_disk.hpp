@@ -1,5 +1,5 @@
-// A data directory in memory that one process after the other serves from, and that can be kept as it is at
-// any moment: what is there when a process is killed.
+// A data directory in memory that one process after the other serves from. It can be copied at any moment:
+// the copy is the directory as a killed process leaves it.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace mxkv::server::testing {
 
 class KeptDisk final : public Disk {
  public:
-  /// The same files, from now on apart.
+  /// A copy of the files, which changes apart from now on.
   [[nodiscard]] std::unique_ptr<KeptDisk> copy() const {
     auto other = std::make_unique<KeptDisk>();
     for (const auto& [name, bytes] : disk_.files) {

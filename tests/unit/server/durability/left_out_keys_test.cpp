@@ -1,4 +1,4 @@
-// What a start leaves out for lack of memory stays absent, whatever later starts have room for.
+// Items that a start leaves out for lack of memory stay absent, whatever later starts have room for.
 #include "server/durability/left_out_keys.hpp"
 
 #include <gtest/gtest.h>
@@ -78,12 +78,12 @@ TEST(LeftOutKeys, StayAbsentAtALaterStartWithMoreMemory) {
       ASSERT_GT(absent.size(), 1000U);
       kept = keys_of(small.store);
       ASSERT_EQ(kept.size() + absent.size(), std::size_t{kItems});
-      // A client deletes one of the absent keys, and stores another anew, for which others make room.
+      // A client deletes one of the absent keys, and stores another one anew, which evicts items for room.
       for (int i = 0; i < 500; ++i) {
         EXPECT_EQ(small.store.ask("delete " + *kept.begin() + "\r\n"), "DELETED\r\n");
         kept.erase(kept.begin());
       }
-      for (int i = 0; i < 10; ++i) {  // what was deleted passes its epoch
+      for (int i = 0; i < 10; ++i) {  // deleted items pass their epoch
         small.store.machine.clock.advance_us(100'000);
         EXPECT_EQ(small.store.ask("mn\r\n"), "MN\r\n");
       }

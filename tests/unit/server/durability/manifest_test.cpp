@@ -1,4 +1,4 @@
-// The manifest: written and read it is the same, and no other bytes pass for one.
+// The manifest: a written one reads back the same, and no other bytes pass for a manifest.
 #include "server/durability/manifest.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Records as lines: everything that a record has can be seen, and no byte of a key or value breaks a line.
+// Records as lines: every field of a record is shown, and no byte of a key or value breaks a line.
 #include "server/durability/record_text.hpp"
 
 #include <gtest/gtest.h>

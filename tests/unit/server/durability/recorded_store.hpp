@@ -1,4 +1,4 @@
-// A store with its journal and its checkpoints, as a daemon has them, but that a test makes each step.
+// A store with its journal and its checkpoints, as a daemon has them, but stepped by a test.
 #pragma once
 
 #include <memory>
@@ -18,10 +18,10 @@ namespace mxkv::server::testing {
 
 class RecordedStore {
  public:
-  /// Recovers what the directory holds; see recovered(). `now_us`: of its wall clock, not before that of a
-  /// ManualClock at its start. `hasty`: a checkpoint counts
-  /// before what it holds is on disk, which is wrong. `cache_bytes`: the memory limit of a cache, which leaves out
-  /// what does not fit; 0: of a store, which has enough.
+  /// Recovers the contents of the directory; see recovered(). `now_us`: the time of its wall clock, not
+  /// before a ManualClock's at its start. `hasty`: a checkpoint counts before its items are on disk, which is
+  /// wrong. `cache_bytes`: the memory limit of a cache, which leaves out items that do not fit; 0: a store,
+  /// which has enough.
   RecordedStore(Disk& disk, std::uint64_t now_us, std::size_t workers = 2,
                 const CheckpointOptions& checkpoints = {.rate_bytes = 0, .parts = 2}, bool hasty = false,
                 std::size_t cache_bytes = 0)
@@ -47,7 +47,7 @@ class RecordedStore {
   }
   RecordedStore(const RecordedStore&) = delete;
   RecordedStore& operator=(const RecordedStore&) = delete;
-  /// All that was recorded is on disk.
+  /// All records are on disk.
   ~RecordedStore() {
     store.leave();
     for (std::size_t i = 0; i < store.machine.runtime.worker_count(); ++i) {
@@ -57,12 +57,12 @@ class RecordedStore {
     record_accesses(store.store, std::max(served_from_us_, checkpointer->status().ages_from_us), now_us,
                     *journal);
     EXPECT_TRUE(journal->flush_all_now());
-    store.run_until_idle();  // gives back what the journal held of values
+    store.run_until_idle();  // gives back values that the journal held
     store.store.tree().commits().listen(nullptr);
     store.begins_round = store.ends_round = [](std::size_t) {};
   }
 
-  /// Until the checkpoint that goes on has ended.
+  /// Runs until the present checkpoint has ended.
   void finish_checkpoint() {
     for (int i = 0; checkpointer->status().running; ++i) {
       ASSERT_LT(i, 100'000);

@@ -110,7 +110,7 @@ TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {
         static_cast<void>(recorded.journal->step());
       }
       ASSERT_GT(items, 2000U);
-      // Eviction keeps the 32nd part of the memory free.
+      // Eviction keeps one 32nd of the memory free.
       for (std::size_t i = 0; i < items; i += 32) {
         recorded.store.ask("delete key:" + std::to_string(100'000 + i * 7919 % 50'000) + "\r\n");
       }

@@ -52,7 +52,7 @@ class Collected final : public ReplaySink {
   std::size_t most_;
 };
 
-/// Replays what recovery has of a history, in two key ranges, its records in any order.
+/// Replays the part of a history that recovery has, in two key ranges, its records in any order.
 Items replayed(const History& history, runtime::Random& random) {
   const RangeOperations operations = history.operations();
   EXPECT_EQ(operations.flushes(), history.flushes());

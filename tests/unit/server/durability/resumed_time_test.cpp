@@ -15,7 +15,7 @@ constexpr std::uint64_t kNow = 1'700'100'000'000'000;
 constexpr std::uint64_t kSecond = 1'000'000;
 constexpr std::uint64_t kDay = 86'400 * kSecond;
 
-/// Seconds that a key has to live; -1: it is not there.
+/// Seconds that a key has left to live; -1: it is absent.
 int left_of(TextStore& store, const std::string& key) {
   const std::string told = store.ask("mg " + key + " t\r\n");
   return told == "EN\r\n" ? -1 : std::stoi(told.substr(told.find('t') + 1));

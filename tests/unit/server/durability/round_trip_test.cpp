@@ -1,4 +1,4 @@
-// What a store held is what another one holds that was made of its checkpoint and its journal.
+// A store made from another store's checkpoint and journal has the same contents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,14 +68,14 @@ class RoundTrip : public ::testing::Test {
   static std::uint64_t now_us(const RecordedStore& recorded) {
     return recorded.store.machine.clock.steady_us();
   }
-  /// What of items outlives an end in order: a win may be won again.
+  /// The state of items that outlives an orderly shutdown: a win may be won again.
   static ItemsSeen recorded_of(ItemsSeen items) {
     for (auto& [key, item] : items) {
       item.marks &= ~std::uint32_t{Item::kWon};
     }
     return items;
   }
-  /// And a kill: reads since the last checkpoint are not recorded.
+  /// The state that outlives a kill: reads since the last checkpoint are not recorded.
   static ItemsSeen killed_of(ItemsSeen items) {
     for (auto& [key, item] : items) {
       item.access = 0;
@@ -111,7 +111,7 @@ TEST_F(RoundTrip, ACheckpointHoldsAllThatIsKnownOfItems) {
       EXPECT_FALSE(recorded.checkpointer->begin()) << "one at a time";
       recorded.finish_checkpoint();
       EXPECT_EQ(recorded.manifest->get().checkpoint->parts, 3U);
-      // What has expired is in it, since something under way might still touch it.
+      // An expired item is in it, since an operation under way might still touch it.
       EXPECT_EQ(recorded.manifest->get().checkpoint->items, store.items().size() + 1);
       items = store.items();
       then_us = now_us(recorded);
@@ -168,7 +168,7 @@ TEST_F(RoundTrip, CheckpointAndJournalGiveWhatWasThereWhateverHappenedMeanwhile)
   }
 }
 
-/// Histories that are cut at some moments: how many of these are not what was there after some command.
+/// Cuts a history at some moments. Returns how many cuts are not the store's state after some command.
 std::size_t cuts_that_are_none(std::uint64_t seed, bool hasty,
                                const std::function<std::string(runtime::Random&)>& command) {
   runtime::Random random{seed};

@@ -18,7 +18,7 @@
 
 namespace mxkv::server::test {
 
-/// What a tool printed, and how it ended.
+/// A tool's output and its exit.
 struct Told {
   std::string text;
   ToolOutcome outcome;
@@ -49,7 +49,7 @@ class TestDirectory {
   TestDirectory& operator=(const TestDirectory&) = delete;
 
   [[nodiscard]] std::string path() const { return above_ + "/data"; }
-  /// One that is not there, beside it.
+  /// A directory that does not exist, beside it.
   [[nodiscard]] std::string beside() const { return above_ + "/backup"; }
   [[nodiscard]] static std::string segment(std::uint64_t number) { return "journal/" + segment_name(number); }
 
@@ -99,7 +99,7 @@ struct SmallJournal {
 
   SegmentBuilder first{header_of(1, 1)};
   SegmentBuilder second{header_of(2, 1)};
-  std::uint64_t last_group = 0;  ///< begins there in the second segment
+  std::uint64_t last_group = 0;  ///< where it begins in the second segment
 };
 
 inline Manifest small_manifest() {

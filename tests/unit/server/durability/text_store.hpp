@@ -1,5 +1,5 @@
-// A whole store that is sent text, as over a connection, on workers that the test steps. And all that there is
-// to know of its items.
+// A whole store that gets requests as text, as over a connection, on workers that the test steps. It also
+// shows all that is known of its items.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace mxkv::server::testing {
 
-/// An item with all that clients, or the server itself, can tell.
+/// An item with all fields that clients, or the server itself, can see.
 struct ItemSeen {
   std::string value;
   std::uint64_t cas = 0;
@@ -59,14 +59,14 @@ class TextStore final : public ConnectionOwner, private AdminSource {
   }
 
   void resume() override { session_->resume(); }
-  /// The connection goes, and what it began ends.
+  /// The connection closes, and the operations that it began end.
   void leave() {
     session_.reset();
     host_.reset();
     run_until_idle();
   }
 
-  /// Sends it whole, and returns what was answered. `between` is called after each step of a worker.
+  /// Sends the text whole, and returns the replies. `between` is called after each step of a worker.
   std::string ask(const std::string& text, const std::function<void()>& between = [] {}) {
     begin_session();
     std::string left = text;

@@ -1,4 +1,4 @@
-// Blocks: what was sealed is read again, and no changed bit, other place or other seed goes unseen.
+// Blocks: a sealed block is read again, and no changed bit, other place or other seed goes unseen.
 #include "server/journal/block.hpp"
 
 #include <gtest/gtest.h>

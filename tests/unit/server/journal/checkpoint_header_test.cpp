@@ -1,4 +1,4 @@
-// A checkpoint part's header and footer: what was written is read again, and what is damaged is seen.
+// A checkpoint part's header and footer: written ones are read again, and damaged ones are refused.
 #include "server/journal/checkpoint_header.hpp"
 
 #include <gmock/gmock.h>

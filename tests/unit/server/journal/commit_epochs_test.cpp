@@ -59,7 +59,7 @@ TEST_F(EpochsTest, AWorkerThatParksLastTellsTheCloser) {
 
 TEST_F(EpochsTest, AWorkerThatHandedOverBeforeTheEpochEndedHasNotPassedIt) {
   epochs.unpark(kFirst);
-  const std::uint64_t seen = epochs.current();  // it seals what is below 7
+  const std::uint64_t seen = epochs.current();  // it seals the epochs below 7
   epochs.close(200);
   static_cast<void>(epochs.end_round(kFirst, seen, true));
   EXPECT_FALSE(epochs.await_passed(7));

@@ -1,5 +1,5 @@
 // A journal with any bit flipped: the same data, all but the tail, or a refusal that names the place. Never
-// other data, and never less than what a later commit block proves to have been on disk.
+// other data, and never less than the groups that a later commit block proves to have been on disk.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -34,7 +34,7 @@ class FlippedTest : public ::testing::Test {
     }
   }
 
-  /// Whatever is read is what was written.
+  /// Checks that all records that were read are records that were written.
   void expect_no_other_data(const std::vector<SegmentScan>& scans, const JournalVerdict& verdict) const {
     std::size_t next = 0;
     for (const JournalVerdict::Part& part : verdict.parts) {

@@ -1,4 +1,4 @@
-// Files of format 1, as they were written first: this code writes them byte for byte, and reads them.
+// Files of format 1, as they were first written: this code writes them byte for byte, and reads them.
 //
 // They are in tests/data/journal_format_1 and stay there for as long as the format is read. A format that
 // differs gets a number and files of its own; MXKV_WRITE_GOLDEN=1 in the environment writes them.

@@ -1,4 +1,5 @@
-// The records of a group come in order, values apart in their pieces; what no writer makes is said.
+// The records of a group come in order, values apart in their pieces; records that no writer makes are
+// refused.
 #include "server/journal/group_reader.hpp"
 
 #include <gmock/gmock.h>

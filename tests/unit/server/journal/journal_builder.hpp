@@ -15,7 +15,7 @@
 
 namespace mxkv::server::test {
 
-/// What one worker recorded; the value of the last record may be apart, in pieces.
+/// One worker's records; the value of the last record may be apart, in pieces.
 struct BuiltBlock {
   std::vector<Record> records;
   std::vector<std::string> apart{};
@@ -66,7 +66,7 @@ class SegmentBuilder {
     return add_payloads(payloads, durable);
   }
 
-  /// The same of payloads that may be no records.
+  /// The same for payloads that need not be records.
   std::uint64_t add_payloads(const std::vector<Payload>& payloads, std::uint64_t durable = 0) {
     const std::uint64_t begin = bytes_.size();
     bytes_.resize(begin + kCommitBlockBytes);

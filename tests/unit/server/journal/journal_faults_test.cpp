@@ -173,7 +173,7 @@ TEST_F(JournalFaultsTest, ASegmentThatCannotBeBegunIsTriedAgain) {
   for (int i = 0; i < 7; ++i) {
     commit("key", 8000);
   }
-  disk.write_error = EIO;  // of the header: nothing that counts was there
+  disk.write_error = EIO;  // of the header: no group that counts was there
   commit("next", 8000);
   EXPECT_EQ(writer().state(), journal_state::refusing);
   clock.advance_us(1'000'000);
@@ -216,7 +216,7 @@ TEST_F(JournalFaultsTest, AStartWithoutSpaceSaysSo) {
   EXPECT_THAT(journal->open(), HasSubstr("0000000000000001.mxj"));
 }
 
-/// A journal that goes on behind something: the first try to begin it is the test's.
+/// A journal that goes on behind an earlier one: the test makes the first try to begin it.
 struct JournalStartTest : JournalFaultsTest {
   JournalStartTest() {
     options.segments.keep_end = [this](const JournalEnd& end) {

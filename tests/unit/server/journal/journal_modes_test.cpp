@@ -1,4 +1,4 @@
-// When groups are written and flushed, by mode, and what waits for them.
+// When groups are written and flushed, by mode, and which replies and readers wait for them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,7 +136,8 @@ TEST_F(JournalModesTest, WithoutSyncASegmentIsFlushedBeforeTheNextOneBegins) {
     round(0, [&] { put(0, "key", std::string(8000, 'v')); });
     settle_lazily();
   }
-  // The making of each file; the header of each segment, and the end of all but one.
+  // Syncs: one for each new file, one for the header of each segment, and one for the end of all segments but
+  // one.
   EXPECT_EQ(disk.syncs, disk.files.size() + 2 * journal->segments().segments() - 1);
 }
 

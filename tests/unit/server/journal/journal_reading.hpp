@@ -1,4 +1,4 @@
-// Reads journals of tests as recovery does, and shows what is in them.
+// Reads journals of tests as recovery does, and shows their contents.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The journal without its thread: a test steps the writer, and reads back what is on the disk.
+// The journal without its thread: a test steps the writer, and reads back the disk's contents.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-/// A segment of groups of a page each; each says that the one before is on disk.
+/// A segment of groups of a page each; each group says that the one before is on disk.
 SegmentBuilder segment(const SegmentHeader& header, int groups) {
   SegmentBuilder builder(header);
   for (int i = 0; i < groups; ++i) {
@@ -190,7 +190,8 @@ TEST(JournalVerdict, AnEndThatIsKnownIsReached) {
 }
 
 TEST(JournalVerdict, ASegmentThatWasBegunBehindTheKnownEndHidesNothing) {
-  // A crash came before the end was kept: the newest segment holds nothing, the one before is the known end.
+  // A crash came before the end was kept: the newest segment is empty, and the known end lies in the
+  // one before.
   auto files = three_segments();
   files.emplace_back(19, segment(header_of(19, 13, scan_all(files)[2].groups.back().chain), 0).bytes());
   EXPECT_EQ(judge_files(files, {.end = {.segment = 18, .epoch = 8}}).damage, "");

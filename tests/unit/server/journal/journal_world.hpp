@@ -13,7 +13,7 @@
 
 namespace mxkv::server::test {
 
-/// A value apart that counts who lets go of it.
+/// A value apart that counts its releases.
 struct Value {
   std::string bytes;
   mutable int releases = 0;
@@ -64,7 +64,7 @@ struct JournalWorld {
     journal = std::make_unique<Journal>(disk, clock, options, std::move(hooks));
   }
 
-  /// The worker wakes up, does that, and parks again.
+  /// The worker wakes up, runs `f`, and parks again.
   template <class F>
   void round(unsigned index, F&& inside) {
     static_cast<void>(journal->begin_round(worker(index), clock.steady_us()));
@@ -86,14 +86,14 @@ struct JournalWorld {
     record.apart_bytes = value.bytes.size();
     journal->buffer(worker(index)).put_apart(record, {&value, &Value::kClass, value.bytes.size()});
   }
-  /// So many groups of one record, of 8 KB.
+  /// Writes `groups` groups of one record, of 8 KB.
   void fill(int groups) {
     for (int i = 0; i < groups; ++i) {
       round(0, [&] { put(0, "fill", std::string(8000, 'f')); });
       settle();
     }
   }
-  /// The writer notices what there is, and writes it when it is 10 ms old: sync never.
+  /// The writer notices the records, and writes them when they are 10 ms old: sync never.
   void settle_lazily() {
     settle();
     clock.advance_us(10'000);

@@ -1,5 +1,5 @@
-// A disk in memory, without a power switch: for what one part of the journal does to it, and what it makes of
-// errors.
+// A disk in memory, without a power switch: it shows what one part of the journal does to a disk, and how that
+// part treats errors.
 #pragma once
 
 #include <algorithm>

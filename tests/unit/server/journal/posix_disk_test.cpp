@@ -1,4 +1,4 @@
-// The real file system: what is written is read, names move, and each failure has a sentence of its own.
+// The real file system: written bytes are read, names move, and each failure has a message of its own.
 #include "server/journal/posix_disk.hpp"
 
 #include <gmock/gmock.h>

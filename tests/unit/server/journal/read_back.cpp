@@ -98,7 +98,7 @@ std::vector<ReadGroup> read_groups(Disk& disk, const std::string& folder) {
   std::vector<ReadGroup> groups;
   std::uint64_t chain = 0;
   for (ReadSegment& segment : read_segments(disk, folder)) {
-    // Of a segment whose last write failed, groups may stand there that do not count.
+    // In a segment whose last write failed, groups may stand that do not count.
     while (segment.header.after_gap && !groups.empty() && groups.back().epoch >= segment.header.first_epoch) {
       groups.pop_back();
     }

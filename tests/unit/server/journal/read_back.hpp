@@ -1,4 +1,4 @@
-// What a journal's segments hold, as far as whole groups go: read as plainly as the format allows.
+// The contents of a journal's segments, up to the last whole group: read as plainly as the format allows.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct ReadSegment {
 
 /// The segments of a folder, by number, each up to its first block that is not right.
 [[nodiscard]] std::vector<ReadSegment> read_segments(Disk& disk, const std::string& folder = "journal");
-/// All groups. EXPECTs that segments link up, and that epochs follow each other but for gaps that are said.
+/// All groups. EXPECTs that segments link up, and that epochs follow each other except for recorded gaps.
 [[nodiscard]] std::vector<ReadGroup> read_groups(Disk& disk, const std::string& folder = "journal");
 
 }  // namespace mxkv::server::test

@@ -1,4 +1,4 @@
-// What was written is read again; what is no record is said, and nothing outside of the payload is read.
+// Written records are read again; other bytes are refused, and nothing outside of the payload is read.
 #include "server/journal/record_reader.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(RecordReader, SaysAtWhichByteAPayloadIsCut) {
   const std::vector<Record> records = some_of_each();
   const std::string payload = payload_of(records);
   for (std::size_t length = 0; length <= payload.size(); ++length) {
-    // A copy of just that length, so that a sanitizer sees what is read behind it.
+    // A copy of just that length, so that a sanitizer sees a read behind it.
     const auto cut = std::make_unique<char[]>(length);
     payload.copy(cut.get(), length);
     RecordReader reader({cut.get(), length});

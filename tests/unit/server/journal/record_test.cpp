@@ -1,4 +1,4 @@
-// Records are as long as they say, and hold what the format says, byte for byte.
+// Records are as long as they say, and follow the format byte for byte.
 #include "server/journal/record.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Header pages: what was written is read again; damaged, foreign and newer ones are told apart.
+// Header pages: a written page is read again; damaged, foreign and newer pages are distinguished.
 #include "server/journal/segment_header.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// One segment: whole groups are found in order, and where they end, and what stands behind.
+// One segment: whole groups are found in order, as is their end, and the bytes behind it.
 #include "server/journal/segment_scan.hpp"
 
 #include <gmock/gmock.h>

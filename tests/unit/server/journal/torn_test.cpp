@@ -1,4 +1,4 @@
-// A journal cut at any byte: what is read is whole groups from its begin on, and never anything else.
+// A journal cut at any byte: whole groups from its beginning are read, and never anything else.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t kNumber = 9;
 
-/// About 64 KiB: small groups, empty ones, large ones, values apart. Each says that the one before is on disk.
+/// About 64 KiB: small groups, empty ones, large ones, values apart. Each group says that the one before is
+/// on disk.
 std::string journal_of_64_kib(std::uint64_t number, char filler) {
   SegmentBuilder builder(header_of(number, 1));
   for (std::uint64_t epoch = 1; builder.bytes().size() < 60'000; ++epoch) {
@@ -31,7 +32,7 @@ std::string journal_of_64_kib(std::uint64_t number, char filler) {
 
 class TornTest : public ::testing::Test {
  protected:
-  /// Reads `bytes`, of which only the first `cut` are as they were.
+  /// Reads `bytes`, of which only the first `cut` are unchanged.
   void expect_prefix(std::string_view bytes, std::uint64_t cut) {
     const std::vector<SegmentScan> scans{scan_segment("j", kNumber, bytes, test_directory())};
     const JournalVerdict verdict = judge_journal(scans, {.first_segment = kNumber});

@@ -1,4 +1,4 @@
-// Writes commit in the order sent, parked ones and those without effect included.
+// Writes commit in the order sent, parked writes and writes without effect included.
 #include "server/reply/commit_order.hpp"
 
 #include <algorithm>

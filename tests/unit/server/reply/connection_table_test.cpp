@@ -13,7 +13,7 @@ class Directory : public testing::Test, private TaskSpawner {
  public:
   Directory() { directory.set_spawner(*this); }
 
-  /// What connections belong to.
+  /// The owner of connections.
   struct Owner final : ConnectionOwner {
     explicit Owner(Directory& of) : test(of) {}
     Directory& test;

@@ -1,4 +1,4 @@
-// Memory for replies without a runtime, and what the client would have received.
+// Memory for replies without a runtime, and the bytes that the client would have received.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ struct Memory {
   BlockPool pool{budget, budget.account(runtime::WorkerId{0})};
 };
 
-/// Sends everything there is, `most` bytes a time.
+/// Sends all output, `most` bytes at a time.
 inline std::string drain(OutputBuffer& output, std::size_t most = 1 << 20) {
   std::string sent;
   std::array<iovec, 3> pieces;
@@ -33,7 +33,7 @@ inline std::string drain(OutputBuffer& output, std::size_t most = 1 << 20) {
   return sent;
 }
 
-/// Counts how often its bytes were let go of.
+/// Counts how often its bytes were released.
 struct Owned {
   std::string bytes;
   int released = 0;

@@ -56,7 +56,7 @@ TEST(OutputBuffer, RepliesOfManyLargeValuesShareABlock) {
     output.append(" trailer");
     expected += "header " + owned.bytes + " trailer";
   }
-  const std::size_t headers = 200 * BlockPool::kOwnedBytes;  // of the values, and of what follows them
+  const std::size_t headers = 200 * BlockPool::kOwnedBytes;  // of the values, and of bytes behind them
   EXPECT_EQ(memory.budget.category_bytes(runtime::memory_category::output), BlockPool::kBlockBytes + headers);
   EXPECT_EQ(memory.pool.share().held(), BlockPool::kBlockBytes + headers);
   EXPECT_EQ(drain(output, 11), expected);
@@ -102,7 +102,7 @@ TEST(BlockPool, GivesBlocksWhenTheBudgetIsExhausted) {
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::output), 0U);
 }
 
-/// A value in pieces, as that of a large item.
+/// A value in pieces, like a large item's.
 struct Pieces {
   std::vector<std::string> all;
   int released = 0;

@@ -1,4 +1,5 @@
-// Marks in a connection's output: what may leave, and what more marks than there is room for come to.
+// Marks in a connection's output: which output may leave, and what happens when there are more marks than
+// room.
 #include "server/reply/output_gate.hpp"
 
 #include <gtest/gtest.h>
@@ -49,7 +50,7 @@ TEST(OutputGate, PlacesMayWrapAround) {
   EXPECT_FALSE(gate.lets(end + 11));
 }
 
-// Whatever marks are merged: nothing leaves before its own epoch, and all leaves when all is on disk.
+// Whichever marks are merged: no output leaves before its own epoch is on disk, and all leaves when all is.
 TEST(OutputGate, MergedMarksHoldMoreAndNeverLess) {
   constexpr std::size_t kMarks = 3 * OutputGate::kMostMarks;
   OutputGate gate;

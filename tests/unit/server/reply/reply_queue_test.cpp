@@ -53,7 +53,7 @@ TEST(ReplyQueue, AStagedReplyGoesOnInTheOutputWhenItBecomesTheOldest) {
   EXPECT_EQ(drain(replies.output()), "first staged direct");
 }
 
-/// So many replies in a row as if another worker had written them.
+/// Writes `tickets` replies in a row as if another worker had written them.
 void write_row(Memory& memory, ReplyQueue& replies, std::uint32_t first, std::uint32_t tickets,
                std::string_view text) {
   Segment* const block = memory.pool.take_block(BlockPool::kBlockRoom);

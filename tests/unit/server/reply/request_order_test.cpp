@@ -1,4 +1,4 @@
-// Which requests of one connection may overlap, and who may overtake whom.
+// Which requests of one connection may overlap, and which may overtake which.
 #include "server/reply/request_order.hpp"
 
 #include <gtest/gtest.h>
@@ -148,7 +148,7 @@ TEST_F(Fence, KeysOfALongStretchAreNotNoted) {
   }
 }
 
-/// Random requests of phases that mostly read, mostly write or mix; what is in flight is known.
+/// Random requests of phases that mostly read, mostly write or mix; the test knows which are in flight.
 TEST_F(Fence, WhatConflictsNeverRunsAtTheSameTime) {
   constexpr std::uint64_t kKeys = 20;
   struct Running {

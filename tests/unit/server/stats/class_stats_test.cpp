@@ -1,4 +1,4 @@
-// How items are shared out to classes that nobody counts them in.
+// How items are shared out to classes in which no counter counts them.
 #include "server/stats/class_stats.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is told of memory, rule by rule, and that what is usual is not told.
+// The verdict on memory, rule by rule: usual figures give no line.
 #include "server/stats/memory_verdict.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 
-/// A server that is half full and has nothing to complain of.
+/// A server that is half full and has no fault.
 MemoryFacts usual() {
   return {.limit = 1000 * kMiB,
           .used = 500 * kMiB,

@@ -1,4 +1,4 @@
-// How many requests there were, by what a sample of them met: right as often as it says.
+// The number of requests, estimated from a sample of them: as often right as promised.
 #include "server/stats/observed_stats.hpp"
 
 #include <gtest/gtest.h>

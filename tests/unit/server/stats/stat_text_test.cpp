@@ -1,4 +1,4 @@
-// A line of `stats` stays one line, and its name one word, whatever stands in it.
+// A line of `stats` stays one line, and its name one word, whatever its contents.
 #include "server/stats/stat_text.hpp"
 
 #include <gtest/gtest.h>

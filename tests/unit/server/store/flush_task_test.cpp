@@ -1,4 +1,5 @@
-// flush_all and the orders that it mints: they tell the ages of items, so they may not run ahead of the clock.
+// flush_all and the orders that it mints. Orders show the ages of items, so they may not run ahead of the
+// clock.
 #include "server/store/range/flush_task.hpp"
 
 #include <gtest/gtest.h>

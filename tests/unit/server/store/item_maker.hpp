@@ -1,4 +1,4 @@
-// Items in no tree, on a worker that runs nothing.
+// Items outside of any tree, on a worker that runs nothing.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Batches against a model: all of a batch happens, or nothing, and the answer names the first line that cannot be done.
+// Batches against a model: a batch takes effect as a whole or not at all, and the answer names the first line
+// that fails.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -13,7 +14,7 @@ namespace {
 
 using Numbers = std::map<std::string, std::uint64_t>;
 
-/// One line of a batch: what is sent, what a model makes of it, and the answer. Empty: it cannot be done.
+/// One line of a batch: the request, its effect on a model, and the answer. Empty: the line fails.
 struct Line {
   std::string text;
   std::string answer;
@@ -81,7 +82,7 @@ TEST_P(Batches, HappenAsAWholeOrNotAtAll) {
     std::string answers;
     std::string refusal;
     for (std::size_t i = 0; i < count; ++i) {
-      // Behind a line that cannot be done the others change nothing: the model of them is not asked for.
+      // Lines behind a failing line change nothing, so their effect on the model is ignored.
       Numbers ignored = after;
       const Line line = some_line(refusal.empty() ? after : ignored, random);
       request += line.text;

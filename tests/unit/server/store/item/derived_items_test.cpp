@@ -1,4 +1,4 @@
-// What becomes of marks and uniques in items that are made from others.
+// The marks and uniques of items that are made from others.
 #include "server/store/item/derived_items.hpp"
 
 #include "tests/unit/server/store/item_maker.hpp"

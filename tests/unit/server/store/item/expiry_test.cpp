@@ -1,4 +1,4 @@
-// What exptimes come to: relative ones by the steady time, absolute ones by the wall clock at that moment
+// The meaning of exptimes: relative ones by the steady time, absolute ones by the wall clock at that moment
 // (protocol rule 13).
 #include "server/store/item/expiry.hpp"
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t kUsPerS = 1'000'000;
 
 class Expiry : public testing::Test {
  protected:
-  /// The wall clock is set, and not so much as a microsecond passes.
+  /// Sets the wall clock, without a microsecond passing.
   void set_wall(std::int64_t ahead_s) {
     clock_.set_wall_us((kStart + static_cast<std::uint64_t>(ahead_s)) * kUsPerS);
   }
@@ -56,8 +56,8 @@ TEST_F(Expiry, FarTimesAreCutWhereTheyDoNotFit) {
   }
 }
 
-// Of a wall clock at 1970, as on a board without one of its own: what is left of an absolute time is long,
-// not short.
+// With a wall clock at 1970, as on a board without one of its own: the rest of an absolute time is long, not
+// short.
 TEST_F(Expiry, AnAbsoluteTimeIsNeverTakenForARelativeOne) {
   runtime::ManualClock young{60 * kUsPerS};
   young.set_wall_us(kStart * kUsPerS);

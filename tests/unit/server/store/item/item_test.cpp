@@ -1,4 +1,4 @@
-// An item's optional fields, its marks, its unique, and when it was read last.
+// An item's optional fields, its marks, its unique, and the time of its last read.
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Which slot a key is in, and that writes of keys whose slot is closed are held off, and no others.
+// The slot of a key. Writes of keys whose slot is closed are held off, and no other writes.
 #include "server/store/locks/key_partition.hpp"
 
 #include <gtest/gtest.h>

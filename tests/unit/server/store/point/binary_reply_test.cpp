@@ -1,4 +1,4 @@
-// What the binary protocol says of each result, and of items of all kinds.
+// The binary protocol's answer to each result, and to items of all kinds.
 #include "server/store/point/binary_reply.hpp"
 
 #include <string>

@@ -1,5 +1,5 @@
-// What requests for one key make of what they find: tables of commands, states and decisions; who wins an item,
-// and what T, N and R make of its time to live (protocol rules 17-35).
+// The decisions of requests for one key about the present item: tables of commands, states and decisions;
+// which client wins an item, and the effect of T, N and R on its time to live (protocol rules 17-35).
 #include "server/store/point/point_decisions.hpp"
 
 #include <array>
@@ -71,7 +71,7 @@ TEST_F(PointDecisions, ExpiryFollowsTheOrderSent) {
 
 // --- Tables ---
 
-/// What may be there.
+/// The possible states of an entry.
 constexpr std::array kStates{"nothing", "expired", "text", "number", "unique 5", "ends", "stale", "won"};
 
 const char* text_of(entry_fate fate) {

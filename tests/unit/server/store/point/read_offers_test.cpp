@@ -1,4 +1,4 @@
-// When reads are offered, and when no longer.
+// When reads are offered, and when they stop being offered.
 #include "server/store/point/read_offers.hpp"
 
 #include <gtest/gtest.h>

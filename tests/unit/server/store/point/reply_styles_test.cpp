@@ -1,4 +1,4 @@
-// The two styles of a reply: what became of a request in classic words, and with the flags that a client wants.
+// The two styles of a reply: a request's result in classic words, and with the flags that a client wants.
 #include <string>
 
 #include "server/store/point/meta_reply.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 class ReplyStyles : public ItemTest {
  protected:
-  /// What is said of `line` when its result is this one; `shown`: the item that is there then.
+  /// The reply to `line` when its result is this one; `shown`: the item that is there then.
   std::string said(const std::string& line, point_result result, std::uint64_t number = 0) {
     const protocol::ParsedLine parsed(line + "\r\n");
     EXPECT_TRUE(parsed.accepted()) << line;

@@ -1,4 +1,4 @@
-// Ranges that are deleted, touched and counted: against a model, and all or nothing where that was asked.
+// Ranges that are deleted, touched and counted: against a model, and all or nothing where that was wanted.
 #include <gtest/gtest.h>
 
 #include <map>

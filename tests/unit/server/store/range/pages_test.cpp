@@ -1,4 +1,4 @@
-// Pages of ranges against a model: every page is what the model has there, and cursors lead over all of it.
+// Pages of ranges against a model: every page has the model's entries, and cursors lead over all of them.
 #include <gtest/gtest.h>
 
 #include <map>

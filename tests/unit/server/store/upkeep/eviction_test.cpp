@@ -1,4 +1,4 @@
-// A full store makes room: sets go on, what is read stays, and the budget holds.
+// A full store makes room: sets go on, items that are read stay, and the budget holds.
 #include "server/store/upkeep/eviction.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLimit = std::size_t{24} << 20U;
 
-/// Workers see to the upkeep in each round, and a round takes some microseconds.
+/// Workers do the upkeep in each round, and a round takes some microseconds.
 void evict_or_not(TextStore& store, bool evicts) {
   store.store.set_upkeep({.defragments = false, .evicts = evicts});
   store.ends_round = [&store](std::size_t worker) {

@@ -1,4 +1,4 @@
-// The idlest part of what is met, for any shape of idle times.
+// The idlest part of the items that are met, for any shape of idle times.
 #include "server/store/upkeep/idle_times.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kNow = 1'000'000'000;
 
-/// The part of `count` idle times, drawn by `draw`, that is told idlest.
+/// The part of `count` idle times, drawn by `draw`, that the class calls idlest.
 template <class Draw>
 double told_idlest(IdleTimes& times, std::size_t count, Draw draw, std::uint64_t now_us = kNow) {
   std::size_t told = 0;
@@ -81,7 +81,7 @@ TEST(IdleTimes, NoneThatIsTwiceAsIdleAsOneThatIsToldIsLeft) {
 TEST(IdleTimes, WhereAllAreToGoNoneIsLeft) {
   IdleTimes times;
   times.set_part(1, kNow);
-  EXPECT_TRUE(times.is_idlest({0, true}));  // also one like which none was noted
+  EXPECT_TRUE(times.is_idlest({0, true}));  // also a time unlike any that was noted
 }
 
 TEST(IdleTimes, FollowsWhenTimesChange) {

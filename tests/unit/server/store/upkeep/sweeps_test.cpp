@@ -1,4 +1,4 @@
-// What expires goes without being asked for, and sparse memory is given back, while what is there stays as it is.
+// Expired items go without a request, and sparse memory is given back, while live items do not change.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What watchers are told, that a slow one loses lines and hears how many, and counts by prefix.
+// The lines that watchers get. A slow watcher loses lines and learns how many. Counts by prefix.
 #include "server/store/watch/watch_hub.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace mxkv::server::testing {
 namespace {
 
-/// The words of a line that say what happened: without its time and number.
+/// The words of a line that describe the event: without its time and number.
 std::vector<std::string> told(Watcher& watcher) {
   std::vector<std::string> lines;
   std::string text = watcher.take();

@@ -69,7 +69,7 @@ final class Connection implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException ignored) {
-      // it is of no more use either way
+      // the connection is given up in any case
     }
   }
 }

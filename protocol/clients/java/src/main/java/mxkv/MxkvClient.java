@@ -129,7 +129,7 @@ public final class MxkvClient implements AutoCloseable {
             if (reply.value() != null) {
               found.put(key, Item.of(reply, key));
             }
-          } catch (MxkvException.Answer error) { // the replies behind it are read all the same
+          } catch (MxkvException.Answer error) { // read the replies behind it nevertheless
             first = first == null ? error : first;
           }
         }

@@ -11,7 +11,7 @@ final class Pool implements AutoCloseable {
   /** May a request be sent again if nobody knows whether it took effect? */
   enum Repeat {
     ALWAYS, // it changes nothing
-    IF_ASKED, // done twice it leaves what it leaves done once
+    IF_ASKED, // it is idempotent
     NEVER
   }
 
@@ -32,7 +32,7 @@ final class Pool implements AutoCloseable {
       try {
         return once(request, reading);
       } catch (IOException lost) {
-        dropIdle(); // a server that went away took them all
+        dropIdle(); // if the server stopped, all of them are lost
         boolean distrusted = lost instanceof SSLHandshakeException || lost instanceof SSLPeerUnverifiedException;
         boolean late = lost instanceof java.net.SocketTimeoutException;
         if (!again || distrusted || late || attempt >= options.retries) {

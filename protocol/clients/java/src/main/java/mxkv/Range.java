@@ -67,7 +67,7 @@ public final class Range {
     Key far = reverse ? start : stop;
     boolean bounded = !near.isEmpty();
     boolean encoded = near.needsBase64() || far.needsBase64() || near.raw().equals("-");
-    if (!bounded && encoded) { // "-" in base64 would be a key: the utmost ones then
+    if (!bounded && encoded) { // "-" in base64 would be a key, so use the first or last possible key
       near = reverse ? GREATEST : LEAST;
     }
     String line = encoded ? near.encoded() + " b" : bounded ? near.raw() : "-";

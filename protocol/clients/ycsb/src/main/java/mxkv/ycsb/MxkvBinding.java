@@ -111,7 +111,7 @@ public class MxkvBinding extends DB {
           return Status.OK;
         case NOT_FOUND:
           return Status.NOT_FOUND;
-        default: // somebody else was faster
+        default: // another client was faster
       }
     }
   }
