@@ -52,7 +52,7 @@ struct Absorb {
     left.store_meta(left.meta().with_high_infinite(infinite));
     left.store_high(high, infinite ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), prefix.bytes));
     left.store_right(gone.right());
-    left.raise_cas_floor(gone.cas_floor());
+    left.raise_order_floor(gone.order_floor());
   }
 };
 

@@ -57,7 +57,7 @@ class ClearTask : public runtime::MxTask {
     tree_->publish_root(&root);
     runtime::heavy_fence();  // pairs with the light one in Tree::passes()
     const std::uint64_t order = static_cast<Derived*>(this)->mint_order(worker);
-    root.raise_cas_floor(order);
+    root.raise_order_floor(order);
     tree_->commits().pass({.change = Change::of(change::flushed, order, cause::deleted)}, worker);
   }
 

@@ -21,7 +21,7 @@
 //
 // *Order*: every change of a key, operations on its range included, has a greater order than the ones before.
 // A put's order is its record's unique. The order of a gone or touched entry is in no record, so the leaf's
-// cas floor is raised to it, and later orders are minted above the floor. An operation on a range claims an
+// order floor is raised to it, and later orders are minted above the floor. An operation on a range claims an
 // order of its own above all that it follows, and raises the tree's floor to it, before it lets go of the
 // range.
 //

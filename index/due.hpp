@@ -1,4 +1,4 @@
-// When a task should next look at a leaf: a point in time in eleven bits beside the leaf's cas floor.
+// When a task should next look at a leaf: a point in time in eleven bits beside the leaf's order floor.
 //
 // Points are counted in steps of kSecondsAStep and compared as serial numbers: which of two comes first is
 // known as long as they are less than half a round (about two and a quarter hours) apart. So points further

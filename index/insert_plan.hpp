@@ -98,7 +98,7 @@ class InsertPlan {
     MXKV_ASSERT(kind_ == how::split && right_ != nullptr, "a split was planned");
     MXKV_ASSERT(middle_ > 0 && middle_ < entries_.count, "both halves of a split have entries");
     MXKV_ASSERT(!left.meta().frozen() && !left.life().dead(), "a node that splits is in use");
-    right_->raise_cas_floor(left.cas_floor());
+    right_->raise_order_floor(left.order_floor());
     right_->store_due(left.due());
     right_->store_right(left.right());
     // A node that waits right of the left node would miss the end of the left node's claim.

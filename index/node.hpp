@@ -1,7 +1,7 @@
 // A node of the Blink-tree: 14 cache lines of relaxed words, laid out for staged prefetching.
 //
 //   line 0      version | meta | fence of blocks 1..5 | head of the high fence (greatest: +infinity)
-//   line 1      right sibling | low fence | high fence | due, cas floor | life (node_life.hpp) | prefix
+//   line 1      right sibling | low fence | high fence | due, order floor | life (node_life.hpp) | prefix
 //   then blocks of  keys (8 words) | values (8 words) [| separators (8 words): inner nodes of byte keys]
 //
 // A search reads line 0, which names the one block that can hold the key, then that block's key line and
@@ -55,7 +55,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
        holds what = holds::no_entry) noexcept
       : DataObject(pool, how), life_(generation) {
     store_meta(meta().with_level(level).with_high_infinite(true));
-    for (Word* word : {&right_, &low_, &high_, &cas_floor_}) {
+    for (Word* word : {&right_, &low_, &high_, &order_floor_}) {
       word->store(0);
     }
     store_rank(bounds_[kHighBound], kUnusedHead);
@@ -78,9 +78,9 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   [[nodiscard]] std::uint64_t right() const noexcept { return right_.load(); }
   [[nodiscard]] std::uint64_t low() const noexcept { return low_.load(); }
   [[nodiscard]] std::uint64_t high() const noexcept { return high_.load(); }
-  [[nodiscard]] std::uint64_t cas_floor() const noexcept { return cas_floor_.load() & kCasMask; }
+  [[nodiscard]] std::uint64_t order_floor() const noexcept { return order_floor_.load() & kOrderMask; }
   /// When a task should next look at the leaf.
-  [[nodiscard]] Due due() const noexcept { return Due::from_bits(cas_floor_.load() >> kDueShift); }
+  [[nodiscard]] Due due() const noexcept { return Due::from_bits(order_floor_.load() >> kDueShift); }
   [[nodiscard]] std::uint64_t prefix_word(unsigned i) const noexcept { return prefix_[i].load(); }
   /// A node without a high fence has the greatest head here.
   void store_high(std::uint64_t high, std::uint64_t head) noexcept {
@@ -92,12 +92,12 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   /// The low fence, of a node that is not read under a version. Pairs with store_low().
   [[nodiscard]] std::uint64_t low_now() const noexcept { return low_.load_acquire(); }
   void store_prefix_word(unsigned i, std::uint64_t word) noexcept { prefix_[i].store(word); }
-  void raise_cas_floor(std::uint64_t cas) noexcept {
-    if (cas > cas_floor()) {
-      store_floor(cas, due());
+  void raise_order_floor(std::uint64_t order) noexcept {
+    if (order > order_floor()) {
+      store_floor(order, due());
     }
   }
-  void store_due(Due due) noexcept { store_floor(cas_floor(), due); }
+  void store_due(Due due) noexcept { store_floor(order_floor(), due); }
   /// The node's state in the tree.
   [[nodiscard]] NodeLife& life() noexcept { return life_; }
   [[nodiscard]] const NodeLife& life() const noexcept { return life_; }
@@ -370,8 +370,10 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   }
 
   static constexpr unsigned kDueShift = 64 - Due::kBits;
-  static constexpr std::uint64_t kCasMask = (std::uint64_t{1} << kDueShift) - 1;
-  void store_floor(std::uint64_t cas, Due due) noexcept { cas_floor_.store(due.bits() << kDueShift | cas); }
+  static constexpr std::uint64_t kOrderMask = (std::uint64_t{1} << kDueShift) - 1;
+  void store_floor(std::uint64_t order, Due due) noexcept {
+    order_floor_.store(due.bits() << kDueShift | order);
+  }
 
   static constexpr unsigned kHighBound = NodeMeta::kMaxBlocks - 1;
   static constexpr unsigned kBoundsShift = 2;  ///< words of line 0 before the bounds
@@ -428,7 +430,7 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
   Word right_;
   Word low_;
   Word high_;
-  Word cas_floor_;  ///< and the due above it
+  Word order_floor_;  ///< and the due above it
   NodeLife life_;
   Word prefix_[3];
   Word words_[(kLines - kHeaderLines) * 8];

@@ -118,12 +118,12 @@ class OverflowPlan {
     MXKV_ASSERT(!leaf.meta().frozen() && !right_->meta().frozen() && !parent_->meta().frozen(),
                 "what is on its way out takes part in nothing");
     const bool infinite = right_->meta().high_infinite();
-    right_->raise_cas_floor(leaf.cas_floor());
+    right_->raise_order_floor(leaf.order_floor());
     right_->store_due(right_->due().or_sooner(leaf.due()));
     parent_->store_bound(at_, above_[1], fences_[1]);
     if (leaves_ == 3) {
       MXKV_PATH(overflow_three);
-      third_->raise_cas_floor(right_->cas_floor());
+      third_->raise_order_floor(right_->order_floor());
       third_->store_due(right_->due());
       third_->store_right(right_->right());
       // A node that waits right of right_ would miss the end of right_'s claim.

@@ -242,7 +242,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   // The two steps of passes(), for callers that compile the second one apart.
   static void keeps_order(NodeT& leaf, const Change& change) noexcept {
     if (change.raises_floor()) {
-      leaf.raise_cas_floor(change.order);
+      leaf.raise_order_floor(change.order);
     }
   }
   /// Tells the listener. Only where there is one.

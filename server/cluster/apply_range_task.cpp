@@ -45,7 +45,7 @@ verdict ApplyRangeTask::judge(std::uint64_t /*head*/, std::uint64_t value, Appli
   if (range.drops) {
     return verdict::erase;
   }
-  if (range.what.begins_after(key) || item.cas() > range.what.order) {
+  if (range.what.begins_after(key) || item.order() > range.what.order) {
     return verdict::keep;
   }
   if (!range.what.touches) {

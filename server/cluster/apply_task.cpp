@@ -15,7 +15,7 @@ using runtime::step;
 
 Decision ApplyTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   const Item* const old = found ? ItemRecord::item(old_word) : nullptr;
-  if (old != nullptr && old->cas() > order_) {
+  if (old != nullptr && old->order() > order_) {
     return {};
   }
   if (what_ == record_type::put) [[likely]] {

@@ -51,7 +51,7 @@ class ItemWalk {
 bool read_since(const Item& item, std::uint64_t since_us) noexcept {
   constexpr std::uint64_t kRounded = std::uint64_t{1} << 20U;
   const std::uint64_t read_us = item.last_access_us();
-  return item.accessed() && read_us + (read_us - item.cas()) / 64 + kRounded >= since_us;
+  return item.accessed() && read_us + (read_us - item.order()) / 64 + kRounded >= since_us;
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us,
     }
     const Item* item = walk.next();
     for (; item != nullptr; item = walk.next()) {
-      if (read_since(*item, since_us) && !is_expired(item->expiry(), now_us) && item->cas() > flushed_us) {
+      if (read_since(*item, since_us) && !is_expired(item->expiry(), now_us) && item->order() > flushed_us) {
         break;
       }
     }
@@ -77,7 +77,7 @@ void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us,
       return false;
     }
     buffer.append(TouchRecord{
-        .order = item->cas(), .key = item->key(), .expiry = item->expiry(), .access = item->access_code()});
+        .order = item->order(), .key = item->key(), .expiry = item->expiry(), .access = item->access_code()});
     return true;
   });
 }

@@ -224,7 +224,7 @@ void PartScan::begin(runtime::Worker& worker) {
 
 bool PartScan::visit(const Item::View& item, std::uint64_t flushed) {
   const std::string_view key = item.key();
-  if (key == key_.view() || item.item().cas() <= flushed) {
+  if (key == key_.view() || item.item().order() <= flushed) {
     return true;
   }
   if (!to_.empty() && key >= to_) {

@@ -105,7 +105,7 @@ void Durability::begin_journal(const Recovered& found) {
     journal_bytes += segment.last_epoch == 0 ? 0 : segment.bytes;
   }
   const auto greatest_order = [this] {
-    return std::max(store_.greatest_cas(runtime_.clock().steady_us()), store_.tree().commits().floor());
+    return std::max(store_.greatest_order(runtime_.clock().steady_us()), store_.tree().commits().floor());
   };
   const std::uint64_t checkpoint_bytes =
       held_.data.manifest.checkpoint ? held_.data.manifest.checkpoint->bytes : 0;

@@ -80,7 +80,7 @@ Item* make_item_of(runtime::Worker& worker, const PutRecord& put, Pieces apart, 
     }
     item->set_list(list);
   }
-  item->set_cas(put.order);
+  item->set_order(put.order);
   item->set_access_code(put.access);
   return item;
 }

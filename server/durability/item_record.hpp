@@ -33,7 +33,7 @@ enum class record_times : std::uint8_t {
 [[nodiscard]] inline PutRecord record_of(const Item::View& view, std::uint32_t expiry) noexcept {
   const Item& item = view.item();
   const bool apart = view.large();
-  return {.order = item.cas(),
+  return {.order = item.order(),
           .key = view.key(),
           .value = apart ? std::string_view{} : view.value(),
           .apart_bytes = apart ? view.value_bytes() : 0,

@@ -12,7 +12,7 @@ void detail::await_disk(const ReplyAddress& address, WorkerContext& context) noe
 
 std::uint64_t detail::order_of_read(const Item* item, const ItemNode& leaf,
                                     const WorkerContext& context) noexcept {
-  return item == nullptr ? leaf.cas_floor() : order_of_item(*item, leaf, context);
+  return item == nullptr ? leaf.order_floor() : order_of_item(*item, leaf, context);
 }
 
 void detail::await_read(const Item* item, const ItemNode& leaf, const ReplyAddress& address,

@@ -80,8 +80,8 @@ class Store final : public SessionStore {
   /// Whether items are moved out of sparse spans.
   [[nodiscard]] bool evacuates() const noexcept { return upkeep_.defragments(); }
   /// The greatest of the cas uniques minted so far and of `now_us`.
-  [[nodiscard]] std::uint64_t greatest_cas(std::uint64_t now_us) const noexcept {
-    return state_.greatest_cas(now_us);
+  [[nodiscard]] std::uint64_t greatest_order(std::uint64_t now_us) const noexcept {
+    return state_.greatest_order(now_us);
   }
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept { return state_.total(which); }

@@ -29,10 +29,10 @@ std::uint64_t StoreState::total(counter which) const noexcept {
   return sum;
 }
 
-std::uint64_t StoreState::greatest_cas(std::uint64_t now_us) const noexcept {
+std::uint64_t StoreState::greatest_order(std::uint64_t now_us) const noexcept {
   std::uint64_t greatest = std::max(now_us, tree_.commits().floor());
   for (std::size_t i = 0; i < workers_; ++i) {
-    greatest = std::max(greatest, contexts_[i].greatest_cas.load(std::memory_order_relaxed));
+    greatest = std::max(greatest, contexts_[i].greatest_order.load(std::memory_order_relaxed));
   }
   return greatest;
 }

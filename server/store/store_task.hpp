@@ -61,12 +61,12 @@ class Liveness {
   }
   template <class View>
   [[nodiscard]] bool operator()(const View& view) const noexcept {
-    return !is_expired(view.expiry(), now_us_) && view.cas() > flushed_;  // no cas unique is 0
+    return !is_expired(view.expiry(), now_us_) && view.order() > flushed_;  // no cas unique is 0
   }
   /// Why an item is not live. True: a flush_all has taken it. False: it has expired.
   template <class View>
   [[nodiscard]] bool is_flushed(const View& view) const noexcept {
-    return view.cas() <= flushed_;
+    return view.order() <= flushed_;
   }
   /// A flush has taken items up to this cas unique.
   [[nodiscard]] std::uint64_t flushed() const noexcept { return flushed_; }
@@ -86,11 +86,11 @@ class Liveness {
 template <class ItemView>
 [[nodiscard, gnu::always_inline]] inline std::uint64_t order_of(const ItemView& item,
                                                                 const ItemNode& leaf) noexcept {
-  return item.has_expiry_field() ? std::max(item.cas(), leaf.cas_floor()) : item.cas();
+  return item.has_expiry_field() ? std::max(item.order(), leaf.order_floor()) : item.order();
 }
 /// The same for a key; `old` is null if it has no item.
 [[nodiscard]] inline std::uint64_t order_before(const Item* old, const ItemNode& leaf) noexcept {
-  return old == nullptr ? leaf.cas_floor() : order_of(*old, leaf);
+  return old == nullptr ? leaf.order_floor() : order_of(*old, leaf);
 }
 
 /// Mints an order above `before`, for a change under its leaf's latch, or of a held key.
@@ -101,8 +101,8 @@ template <class ItemView>
   const std::uint64_t clock_us = std::max(context.mint_us, worker.now_us());
   const std::uint64_t most = std::max(std::max(before, context.commits->floor()), clock_us);
   const std::uint64_t order = std::min(most + 1, kGreatest);
-  if (order > context.greatest_cas.load(std::memory_order_relaxed)) {
-    context.greatest_cas.store(order, std::memory_order_relaxed);
+  if (order > context.greatest_order.load(std::memory_order_relaxed)) {
+    context.greatest_order.store(order, std::memory_order_relaxed);
   }
   return order;
 }

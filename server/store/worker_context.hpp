@@ -128,7 +128,7 @@ struct WorkerContext {
   ExpirySweep* sweep = nullptr;
   OwnerReads* owner_reads = nullptr;  ///< null: no item here is a copy
   StoreCounters counters;
-  std::atomic<std::uint64_t> greatest_cas{0};  ///< minted here so far; one writer
+  std::atomic<std::uint64_t> greatest_order{0};  ///< minted here so far; one writer
   /// Orders are minted above this, and above the round's time. Set once a round by a caller that never lowers
   /// it; 0: no bound.
   std::uint64_t mint_us = 0;

@@ -37,6 +37,8 @@ LEFT_OUT = {
     "cd protocol/clients/ycsb/target": "needs what Maven builds",
     "e=\"-p workload=": "is for java, behind it",
     "for port in 11211 11212 11213": "needs twemproxy; tests/clients/test_twemproxy.py runs all three",
+    "mxkv-cli --server NODE import": "needs a backup of a cluster; tests/cluster/test_backup.py imports one",
+    "mxkvd cluster backup": "needs brokers; tests/cluster/test_backup.py runs it",
     "mxkvd cluster init": "needs brokers; tests/cluster has them",
     "nutcracker": "needs twemproxy",
     "printf 'set a 0 0 1\\r\\nA\\r\\nset b 0 0 1\\r\\nB\\r\\nget a b": "needs twemproxy",

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "protocol" / "PROTOCOL.md"
 SOURCES = sorted((ROOT / "protocol").glob("*.[ch]pp"))
 
-_WORDS = re.compile(r'\bword_of\("([a-z]+)"\)|\bname == "([a-z_]+)"')
+# Rows of the table of commands that have a grammar, and further names of commands.
+_WORDS = re.compile(r'\{verb::\w+, "([a-z_]+)", \w+, (?:\{[^}]*\}|\w+(?:\([^)]*\))?), parse_|\bWord\{"([a-z_]+)", verb::')
 _ERRORS = re.compile(r'"(?:CLIENT_ERROR|SERVER_ERROR) ([^"]+?)(?:\\r\\n)?"')
 
 
@@ -36,7 +37,8 @@ class CompletenessTest(unittest.TestCase):
         self.assertEqual(missing(words, examples.read(DOCUMENT)), [])
 
     def test_a_command_without_an_example_would_be_missed(self):
-        self.assertEqual(missing(command_words(['case word_of("mz"):', 'if (name == "long_name_z") {']) | {"get"},
+        rows = ['{verb::mz, "mz", meta, {}, parse_meta},', 'Word{"long_name_z", verb::tune, parse_lru}']
+        self.assertEqual(missing(command_words(rows) | {"get"},
                                  examples.read(DOCUMENT)), ["long_name_z", "mz"])
 
     def test_every_error_of_the_parser_is_explained(self):

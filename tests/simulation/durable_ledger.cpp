@@ -21,7 +21,7 @@ DurableItem seen(const Item& item) {
                       .flags = view.flags(),
                       .expiry = view.expiry(),
                       .marks = item.marks() & kCounting,
-                      .cas = item.cas()};
+                      .cas = item.order()};
   if (!view.large()) {
     durable.value = view.value();
     return durable;

@@ -87,7 +87,7 @@ void DurableLife::make_journal() {
     };
   }
   const auto greatest_order = [this] {
-    return std::max(store_.greatest_cas(now_us()), store_.tree().commits().floor());
+    return std::max(store_.greatest_order(now_us()), store_.tree().commits().floor());
   };
   server::WriterHooks hooks{.greatest_order = greatest_order};
   hooks.on_change = [this] {

@@ -153,9 +153,9 @@ INSTANTIATE_TEST_SUITE_P(Store, WayToChange, ::testing::ValuesIn(all_ways()),
 TEST(StoreCommits, UniquesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
   Listened store;
   store.ask({"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", reply_shape::batch});
-  const std::uint64_t told = store.yard.store.context(store.yard.machine[0].id()).store->greatest_cas(0);
+  const std::uint64_t told = store.yard.store.context(store.yard.machine[0].id()).store->greatest_order(0);
   store.ask(set("k"));
-  EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->cas(), told);
+  EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->order(), told);
 }
 
 // Each claims an order of its own, also where nothing was written since the last one.
@@ -196,7 +196,7 @@ TEST(StoreCommits, OrdersAreMintedAboveTheClockThatIsSet) {
   const std::uint64_t ahead = worker.now_us() + 5'000'000;
   store.yard.store.context(worker.id()).mint_us = ahead;
   store.ask(set("k"));
-  EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->cas(), ahead);
+  EXPECT_GT(server::ItemRecord::item(store.ledger.word_of("k"))->order(), ahead);
 }
 
 TEST(StoreCommits, WhatTheStoreDoesByItselfPassesToo) {

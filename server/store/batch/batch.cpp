@@ -219,8 +219,8 @@ index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Work
     return Change::gone(live(Item::View{*key.found}) ? index::cause::deleted : index::cause::expired, order);
   }
   const Item& put = *key.current;
-  if (key.found == nullptr || put.cas() != key.found->cas()) {
-    return Change::put(put.cas());
+  if (key.found == nullptr || put.order() != key.found->order()) {
+    return Change::put(put.order());
   }
   return put.expiry() == key.found->expiry()
              ? Change::unseen()  // only the mark of the client that won it

@@ -56,7 +56,7 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
 index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t /*old*/, std::uint64_t value,
                                    runtime::Worker& worker) noexcept {
   if (phase_ == batch_phase::look_up) {  // the placeholder
-    key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.cas_floor(), worker);
+    key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.order_floor(), worker);
     return index::Change::unseen();
   }
   if (phase_ == batch_phase::undo) {  // lines have shown uniques up to key_->cas

@@ -1,13 +1,13 @@
 // An item: key, value and the fields that memcached keeps with them, in one block of the item heap.
 //
-//   0             8                               12        16         20         28
-//   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
-//   | access, cas | lengths and state             | [flags] | [expiry] | [unique] | key | value, or pointer |
-//   | u11, u53    | key u8, value u14, state u10  | u32     | atomic   | u64      |     | to ChunkList |
-//   +-------------+-------------------------------+---------+----------+----------+-----+---------------------+
+//   0               8                              12        16         20         28
+//   +---------------+------------------------------+---------+----------+----------+-----+-------------------+
+//   | access, order | lengths and state            | [flags] | [expiry] | [unique] | key | value, or pointer |
+//   | u11, u53      | key u8, value u14, state u10 | u32     | atomic   | u64      |     | to ChunkList      |
+//   +---------------+------------------------------+---------+----------+----------+-----+-------------------+
 //
 // Flags, expiry and a unique chosen by the client exist only if the state says so: most items have none. The
-// pointer is 8-byte aligned. Key, value and cas never change once the item is in the tree: an update swaps
+// pointer is 8-byte aligned. Key, value and order never change once the item is in the tree: an update swaps
 // the leaf's pointer. Under the leaf's latch a touch may change the expiry, and a write may set the mark that
 // a client won the item. Readers note their access at any time.
 #pragma once
@@ -64,32 +64,33 @@ class Item {
   static void destroy(runtime::Worker& worker, Item* item) noexcept;
 
   /// Orders the versions of a key; microseconds of the time of its commit, or a little later.
-  [[nodiscard]] std::uint64_t cas() const noexcept {
-    return (std::uint64_t{high_.load(std::memory_order_relaxed) & kHighCas} << 32U) | low_cas_;
+  [[nodiscard]] std::uint64_t order() const noexcept {
+    return (std::uint64_t{high_.load(std::memory_order_relaxed) & kHighOrder} << 32U) | low_order_;
   }
   /// Below 2^53. Before the item is in the tree.
-  void set_cas(std::uint64_t cas) noexcept {
-    MXKV_DCHECK(cas >> 32U <= kHighCas, "a cas has 53 bits");
-    low_cas_ = static_cast<std::uint32_t>(cas);
-    high_.store((high_.load(std::memory_order_relaxed) & ~kHighCas) | static_cast<std::uint32_t>(cas >> 32U),
-                std::memory_order_relaxed);
+  void set_order(std::uint64_t order) noexcept {
+    MXKV_DCHECK(order >> 32U <= kHighOrder, "an order has 53 bits");
+    low_order_ = static_cast<std::uint32_t>(order);
+    high_.store(
+        (high_.load(std::memory_order_relaxed) & ~kHighOrder) | static_cast<std::uint32_t>(order >> 32U),
+        std::memory_order_relaxed);
   }
   /// Takes the version and the last access of `other`, which has the same value. Before this item is in the
   /// tree.
   void take_version(const Item& other) noexcept {
-    low_cas_ = other.low_cas_;
+    low_order_ = other.low_order_;
     high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
   /// If `other` was ever read, this item counts as read just now. Before this item is in the tree.
   void take_access(const Item& other) noexcept {
     const std::uint32_t stamp = other.accessed() ? 1U : 0U;
-    high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | stamp << kAccessShift,
+    high_.store((high_.load(std::memory_order_relaxed) & kHighOrder) | stamp << kAccessShift,
                 std::memory_order_relaxed);
   }
-  /// The number that clients compare: the cas, unless a client chose another.
+  /// The number that clients compare: the order, unless a client chose another.
   [[nodiscard]] std::uint64_t unique() const noexcept {
     if (!has_unique_field()) [[likely]] {
-      return cas();
+      return order();
     }
     std::uint64_t unique = 0;
     std::memcpy(&unique, bytes() + unique_offset(word()), sizeof unique);
@@ -99,7 +100,7 @@ class Item {
 
   /// Notes that a client read the item. Any reader, at any time; stores only if the stamp changes.
   void note_access(std::uint64_t now_us) noexcept {
-    note_access(now_us, high_.load(std::memory_order_relaxed), cas());
+    note_access(now_us, high_.load(std::memory_order_relaxed), order());
   }
   /// Whether any client has read it.
   [[nodiscard]] bool accessed() const noexcept {
@@ -108,7 +109,7 @@ class Item {
   /// When it was read last, or else made (steady microseconds). Accurate to 1 % of the item's age then; ages
   /// end at 48 days.
   [[nodiscard]] std::uint64_t last_access_us() const noexcept {
-    return last_access_us_of(cas(), access_code());
+    return last_access_us_of(order(), access_code());
   }
   /// The item's age when it was read last, in 11 bits. 0: no client has read it.
   [[nodiscard]] std::uint16_t access_code() const noexcept {
@@ -117,12 +118,12 @@ class Item {
   /// Sets the code of a stored item. Before the item is in the tree.
   void set_access_code(std::uint16_t code) noexcept {
     MXKV_DCHECK(code >> (32 - kAccessShift) == 0, "the code of an access has 11 bits");
-    high_.store((high_.load(std::memory_order_relaxed) & kHighCas) | std::uint32_t{code} << kAccessShift,
+    high_.store((high_.load(std::memory_order_relaxed) & kHighOrder) | std::uint32_t{code} << kAccessShift,
                 std::memory_order_relaxed);
   }
-  /// The last access of an item with this cas and code.
-  [[nodiscard]] static std::uint64_t last_access_us_of(std::uint64_t cas, std::uint16_t code) noexcept {
-    return cas + age_us_of(code);
+  /// The last access of an item with this order and code.
+  [[nodiscard]] static std::uint64_t last_access_us_of(std::uint64_t order, std::uint16_t code) noexcept {
+    return order + age_us_of(code);
   }
 
   [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
@@ -139,7 +140,7 @@ class Item {
    public:
     explicit View(const Item& item) noexcept : item_(&item), word_(item.word()) {}
     [[nodiscard]] const Item& item() const noexcept { return *item_; }
-    [[nodiscard]] std::uint64_t cas() const noexcept { return item_->cas(); }
+    [[nodiscard]] std::uint64_t order() const noexcept { return item_->order(); }
     [[nodiscard]] std::string_view key() const noexcept {
       return {item_->bytes() + key_offset(word_), key_bytes(word_)};
     }
@@ -184,11 +185,11 @@ class Item {
         : item_(&item),
           word_(item.word()),
           high_(item.high_.load(std::memory_order_relaxed)),
-          cas_((std::uint64_t{high_ & kHighCas} << 32U) | item.low_cas_) {
+          order_((std::uint64_t{high_ & kHighOrder} << 32U) | item.low_order_) {
       MXKV_DCHECK(View{item}.plain(), "a plain view is of a plain item");
     }
-    [[nodiscard]] std::uint64_t cas() const noexcept { return cas_; }
-    void note_access(std::uint64_t now_us) const noexcept { item_->note_access(now_us, high_, cas_); }
+    [[nodiscard]] std::uint64_t order() const noexcept { return order_; }
+    void note_access(std::uint64_t now_us) const noexcept { item_->note_access(now_us, high_, order_); }
     [[nodiscard]] std::string_view key() const noexcept {
       return {item_->bytes() + kOptionalOffset, key_bytes(word_)};
     }
@@ -203,7 +204,7 @@ class Item {
     Item* item_;
     std::uint32_t word_;
     std::uint32_t high_;
-    std::uint64_t cas_;
+    std::uint64_t order_;
   };
 
   [[nodiscard]] std::string_view key() const noexcept { return View{*this}.key(); }
@@ -267,8 +268,8 @@ class Item {
   static constexpr unsigned kMarkShift = kStateShift + 4;
   static constexpr Word kToBeRenewed = Word{kStale | kWon} << kMarkShift;
   static constexpr std::size_t kOptionalOffset = 12;
-  static constexpr unsigned kAccessShift = 21;  ///< in high_, above the cas' upper bits
-  static constexpr std::uint32_t kHighCas = (std::uint32_t{1} << kAccessShift) - 1;
+  static constexpr unsigned kAccessShift = 21;  ///< in high_, above the order's upper bits
+  static constexpr std::uint32_t kHighOrder = (std::uint32_t{1} << kAccessShift) - 1;
   static_assert(kInlineValueBytes < 1U << (kStateShift - kValueShift));
 
   Item(const Shape& shape, Word state) noexcept;
@@ -307,7 +308,7 @@ class Item {
   void note_access(std::uint64_t now_us, std::uint32_t high, std::uint64_t made_us) noexcept {
     const std::uint32_t stamp = access_stamp_for(now_us, made_us);
     if (high >> kAccessShift != stamp) {
-      high_.store((high & kHighCas) | stamp << kAccessShift, std::memory_order_relaxed);
+      high_.store((high & kHighOrder) | stamp << kAccessShift, std::memory_order_relaxed);
     }
   }
   /// The age at an access in 11 bits: seconds (of 2^20 us) plus one, of which the first eight binary digits
@@ -326,8 +327,8 @@ class Item {
     return age == 0 ? 0 : (age - 1) << 20U;
   }
 
-  std::uint32_t low_cas_ = 0;           ///< lower half of the cas, in two words so that there is no padding
-  std::atomic<std::uint32_t> high_{0};  ///< access stamp and upper bits of the cas
+  std::uint32_t low_order_ = 0;         ///< lower half of the order, in two words so that there is no padding
+  std::atomic<std::uint32_t> high_{0};  ///< access stamp and upper bits of the order
   std::atomic<Word> word_;
 };
 static_assert(sizeof(Item) == 12);

@@ -167,7 +167,7 @@ meta_code code_of(const PointOutcome& outcome) noexcept {
 
 MetaFindings MetaFindings::of(const Item& item) noexcept {
   MetaFindings findings;
-  findings.cas = item.cas();
+  findings.cas = item.order();
   findings.last_access_us = item.last_access_us();
   findings.expiry = item.expiry();
   findings.accessed = item.accessed();

@@ -49,7 +49,7 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
   MetaFindings& findings = meta_->findings;
   const MetaFindings before = findings;
   findings = old != nullptr ? MetaFindings::of(*old) : MetaFindings{};
-  if (old != nullptr && before.cas == old->cas()) {
+  if (old != nullptr && before.cas == old->order()) {
     findings.accessed = before.accessed;  // this command's own access may have been noted since
     findings.last_access_us = before.last_access_us;
   }

@@ -33,7 +33,7 @@ class WriteOperation {
   /// Gives an item that is not yet in the tree a cas unique above `before`, and returns it.
   static std::uint64_t mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
     const std::uint64_t cas = next_order(before, worker);
-    item.set_cas(cas);
+    item.set_order(cas);
     return cas;
   }
 

@@ -16,7 +16,7 @@ class CountPartTask::Leaf {
         minds_horizon_(worker.local<WorkerContext>().minds_horizon()) {
     if (minds_horizon_) [[unlikely]] {
       flushed_order_ = worker.local<WorkerContext>().flush_points->order.load(std::memory_order_relaxed);
-      see(task.here().cas_floor());
+      see(task.here().order_floor());
     }
   }
   /// Takes an entry, in order. False: enough.
@@ -27,7 +27,7 @@ class CountPartTask::Leaf {
       return false;
     }
     if (minds_horizon_) [[unlikely]] {  // also if the item does not count
-      see(std::max({task_.here().cas_floor(), item.cas(), flushed_order_}));
+      see(std::max({task_.here().order_floor(), item.order(), flushed_order_}));
     }
     if (!live_(item)) {
       return true;

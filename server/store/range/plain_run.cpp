@@ -77,7 +77,7 @@ void PlainRun::write(const RangeState& state) noexcept {
     }
     const std::string_view key{item.plain_begin(), form.key_bytes};
     if (form.both > bytes || static_cast<std::size_t>(limit - to) < form.need ||
-        (dated && (item.cas() <= gone || item.cas() > shown)) || !protocol::all_key_bytes_to_32(key) ||
+        (dated && (item.order() <= gone || item.order() > shown)) || !protocol::all_key_bytes_to_32(key) ||
         (bounded && state.beyond(key))) [[unlikely]] {
       break;
     }

@@ -71,7 +71,7 @@ TEST(CommitPoint, AClearPassesBehindItsLatchAndRaisesTheFloorOfWhatItLeaves) {
   EXPECT_EQ(heard.listener.changes.back().what, change::flushed);
   EXPECT_EQ(heard.listener.changes.back().order, 99U);
   const auto& root = *static_cast<const Node<Env::Traits::Shape>*>(heard.tree.tree().root().object());
-  EXPECT_EQ(root.cas_floor(), 99U);
+  EXPECT_EQ(root.order_floor(), 99U);
   EXPECT_FALSE(runtime::OptimisticRead{root}.locked());
 }
 

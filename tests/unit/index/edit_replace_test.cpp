@@ -65,11 +65,11 @@ class RaiseTask final : public EditTask<RaiseTask<Env>, typename Env::Traits, st
   }
   void unmade(std::uint64_t by, runtime::Worker& worker) noexcept { context_->env.dispose(worker, by); }
   Change changing(NodeT& leaf, std::uint64_t /*word*/, runtime::Worker& /*worker*/) noexcept {
-    floor_ = leaf.cas_floor() + 1;
+    floor_ = leaf.order_floor() + 1;
     return Change::part(floor_);
   }
   void change_record(std::uint64_t word, runtime::Worker& /*worker*/) noexcept {
-    EXPECT_EQ(this->here().cas_floor(), floor_) << "a record changes before its leaf's floor is raised";
+    EXPECT_EQ(this->here().order_floor(), floor_) << "a record changes before its leaf's floor is raised";
     Env::touch(word);
     ++raise_->changes;
   }

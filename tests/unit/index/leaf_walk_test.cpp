@@ -164,9 +164,9 @@ TYPED_TEST(LeafWalkTest, HalvesThatSplitOffAreDueAsTheirLeafWas) {
   typename TestFixture::Under tree;
   this->fill(tree, 300);
   for (auto* leaf : TestFixture::Walk::level(tree.tree(), 0)) {
-    leaf->raise_cas_floor(77);
+    leaf->raise_order_floor(77);
     leaf->store_due(Due::at(kNow - 100, kNow));
-    leaf->raise_cas_floor(78);
+    leaf->raise_order_floor(78);
   }
   const std::size_t before = TestFixture::Walk::level(tree.tree(), 0).size();
   for (std::uint64_t n = 0; n < 300; ++n) {
@@ -179,7 +179,7 @@ TYPED_TEST(LeafWalkTest, HalvesThatSplitOffAreDueAsTheirLeafWas) {
   ASSERT_GT(leaves.size(), 2 * before);
   for (const auto* leaf : leaves) {
     ASSERT_TRUE(leaf->due().reached(kNow));
-    ASSERT_EQ(leaf->cas_floor(), 78U);
+    ASSERT_EQ(leaf->order_floor(), 78U);
   }
   EXPECT_EQ(this->walk(tree, 0).met.size(), leaves.size());
 }

@@ -137,7 +137,7 @@ TYPED_TEST(OverflowTest, KeepsCasFloorAndDueWhereEntriesGo) {
   std::map<Key, std::uint64_t> floors;  // of each key's leaf
   std::uint64_t floor = kFloor;
   for (auto* leaf : TestFixture::Walk::level(tree.tree(), 0)) {
-    leaf->raise_cas_floor(++floor);
+    leaf->raise_order_floor(++floor);
     leaf->store_due(Due::at(100 + floor % 5 * Due::kSecondsAStep, 0));
     for (const Key& key : TestFixture::Walk::keys(*leaf)) {
       floors[key] = floor;
@@ -150,7 +150,7 @@ TYPED_TEST(OverflowTest, KeepsCasFloorAndDueWhereEntriesGo) {
   for (const auto* leaf : TestFixture::Walk::level(tree.tree(), 0)) {
     EXPECT_FALSE(leaf->due().never());
     for (const Key& key : TestFixture::Walk::keys(*leaf)) {
-      EXPECT_GE(leaf->cas_floor(), floors[key]);
+      EXPECT_GE(leaf->order_floor(), floors[key]);
     }
   }
   tree.expect_holds(model);

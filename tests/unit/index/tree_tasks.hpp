@@ -133,7 +133,7 @@ class ChangeTask final : public UpdateTask<ChangeTask<Env>, typename Env::Traits
     return operation_->change;
   }
   void change_record(std::uint64_t old, runtime::Worker& /*worker*/) noexcept {
-    operation_->floor_then = this->here().cas_floor();
+    operation_->floor_then = this->here().order_floor();
     Env::touch(old);
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {

@@ -121,14 +121,14 @@ TYPED_TEST(UnlinkTest, WhatGoesLeavesItsCasFloorToItsNeighbour) {
     tree.driver().settle();
     const auto leaves = Walk::level(tree.tree(), 0);
     for (std::size_t i = 0; i < leaves.size(); ++i) {
-      leaves[i]->raise_cas_floor(1000 + (rising ? i : leaves.size() - 1 - i));
+      leaves[i]->raise_order_floor(1000 + (rising ? i : leaves.size() - 1 - i));
     }
     for (std::uint64_t n = kKeys; n > 0; --n) {
       tree.apply(this->key(n - 1), verb::remove);
     }
     tree.driver().settle();
     ASSERT_EQ(Walk::level(tree.tree(), 0).size(), 1U);
-    EXPECT_EQ(leaves.front()->cas_floor(), 1000 + leaves.size() - 1);
+    EXPECT_EQ(leaves.front()->order_floor(), 1000 + leaves.size() - 1);
   }
 }
 

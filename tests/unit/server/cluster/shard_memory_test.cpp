@@ -46,7 +46,7 @@ TEST(ShardMemory, HoldsWhatTheOwnerHolds) {
     EXPECT_TRUE(index::Checker<ItemTraits>::check(follower.store.store.tree()).ok());
     EXPECT_EQ(follower.item_count(), items.size());
     EXPECT_EQ(follower.item_bytes() > 0, !items.empty());
-    EXPECT_GE(follower.store.store.greatest_cas(0), follower.memory.greatest_order());
+    EXPECT_GE(follower.store.store.greatest_order(0), follower.memory.greatest_order());
     EXPECT_EQ(follower.take_group(), "") << "what is applied is not recorded again";
     EXPECT_GT(follower.woken, 0);
     most = std::max(most, items.size());
@@ -131,7 +131,7 @@ TEST(ShardMemory, AnOlderRecordChangesNothing) {
   told.tell(0, GoneRecord{.order = 12, .key = "k"}, GoneRecord{.order = 13, .key = "none"});
   EXPECT_EQ(told.keys(), "");
   EXPECT_EQ(told.follower.memory.greatest_order(), 13U);
-  EXPECT_GE(told.follower.store.store.greatest_cas(0), 13U);
+  EXPECT_GE(told.follower.store.store.greatest_order(0), 13U);
 }
 
 TEST(ShardMemory, WhatConcernsARangeStandsBetweenWhatCameBeforeAndWhatComesLater) {

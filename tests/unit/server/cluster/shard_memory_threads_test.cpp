@@ -33,7 +33,7 @@ class ClientSet final : public index::UpdateTask<ClientSet, ItemTraits> {
                        runtime::Worker& worker) noexcept {
     const std::uint64_t order =
         next_order(order_before(found ? ItemRecord::item(old) : nullptr, leaf), worker);
-    item_->set_cas(order);
+    item_->set_order(order);
     return index::Change::put(order);
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {

@@ -100,7 +100,7 @@ class RecordedStore {
     options.horizon_us = recovered.ceiling;
     options.segments = segments_behind(recovered, *manifest, 64U << 10U);
     WriterHooks hooks;
-    hooks.greatest_order = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
+    hooks.greatest_order = [this] { return store.store.greatest_order(store.machine.clock.steady_us()); };
     journal = std::make_unique<Journal>(disk, store.machine.clock, std::move(options), std::move(hooks));
     EXPECT_EQ(journal->open(), "");
     record_left_out(left_out, store.store.tree().commits().claim(0), *journal);
@@ -115,7 +115,7 @@ class RecordedStore {
       static_cast<void>(journal->begin_round(worker(i), store.machine.clock.steady_us()));
     };
     store.ends_round = [this](std::size_t i) { journal->end_round(worker(i)); };
-    const auto ceiling = [this] { return store.store.greatest_cas(store.machine.clock.steady_us()); };
+    const auto ceiling = [this] { return store.store.greatest_order(store.machine.clock.steady_us()); };
     if (hasty_) {
       view_ = std::make_unique<HastyView>(*journal, ceiling);
     } else {

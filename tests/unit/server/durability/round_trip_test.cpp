@@ -163,7 +163,7 @@ TEST_F(RoundTrip, CheckpointAndJournalGiveWhatWasThereWhateverHappenedMeanwhile)
       recorded.finish_checkpoint();
       then_us = now_us(recorded);
       items = recorded_of(store.items());
-      greatest = store.store.greatest_cas(0);
+      greatest = store.store.greatest_order(0);
     }
   }
 }

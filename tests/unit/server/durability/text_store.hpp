@@ -120,7 +120,7 @@ class TextStore final : public ConnectionOwner, private AdminSource {
       node->copy_entries(node->meta(), false, entries);
       for (unsigned i = 0; i < entries.count; ++i) {
         const Item::View item{*ItemRecord::item(entries.values[i])};
-        if (!is_expired(item.expiry(), now_us) && item.item().cas() > store.flush_points().at(now_us)) {
+        if (!is_expired(item.expiry(), now_us) && item.item().order() > store.flush_points().at(now_us)) {
           seen.emplace(item.key(), look_at(item));
         }
       }
@@ -146,7 +146,7 @@ class TextStore final : public ConnectionOwner, private AdminSource {
 
   static ItemSeen look_at(const Item::View& item) {
     ItemSeen seen{.value = {},
-                  .cas = item.item().cas(),
+                  .cas = item.item().order(),
                   .unique = item.item().unique(),
                   .flags = item.flags(),
                   .expiry = item.expiry(),

@@ -49,7 +49,7 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   void sync() {
     close();
     on_disk = current - 1;
-    horizon_us = mint_us = std::max(mint_us, store_.greatest_cas(0));
+    horizon_us = mint_us = std::max(mint_us, store_.greatest_order(0));
   }
   /// What is recorded from now on is of another epoch.
   void close() { ++current; }

@@ -18,7 +18,7 @@ TEST(FlushTask, ManyOfThemMoveNoAges) {
     store.machine.clock.advance_us(1'000);
   }
   ASSERT_EQ(store.ask("set k 0 0 1\r\nv\r\n"), "STORED\r\n");
-  EXPECT_LT(store.store.greatest_cas(0), store.machine.clock.steady_us() + 1'000'000);
+  EXPECT_LT(store.store.greatest_order(0), store.machine.clock.steady_us() + 1'000'000);
   store.machine.clock.advance_us(30'200'000);
   EXPECT_EQ(store.ask("mg k l\r\n"), "HD l30\r\n") << "since it was stored";
   store.machine.clock.advance_us(10'000'000);

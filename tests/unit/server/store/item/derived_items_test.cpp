@@ -42,7 +42,7 @@ TEST_F(DerivedItems, AJoinedValueIsNewButItsKeyStaysBinary) {
   for (const bool front : {false, true}) {
     const Owned joined =
         own(front ? join_values(worker(), *old, *more, *old) : join_values(worker(), *old, *old, *more));
-    joined->set_cas(9);
+    joined->set_order(9);
     EXPECT_EQ(joined->value(), front ? "3412" : "1234");
     EXPECT_EQ(joined->marks(), Item::kBinary);
     EXPECT_EQ(joined->unique(), 9U) << "minted anew";
@@ -50,14 +50,14 @@ TEST_F(DerivedItems, AJoinedValueIsNewButItsKeyStaysBinary) {
   }
   const std::uint64_t chosen = 1234;
   const Owned joined = own(join_values(worker(), *old, *old, *more, &chosen));
-  joined->set_cas(9);
+  joined->set_order(9);
   EXPECT_EQ(joined->unique(), 1234U);
 }
 
 TEST_F(DerivedItems, ACountedNumberKeepsItsMarksAndHasANewUnique) {
   const Owned old = marked();
   const Owned counted = own(with_value(worker(), *old, "13"));
-  counted->set_cas(9);
+  counted->set_order(9);
   EXPECT_EQ(counted->value(), "13");
   EXPECT_EQ(counted->marks(), kAllMarks);
   EXPECT_EQ(counted->unique(), 9U);
@@ -67,7 +67,7 @@ TEST_F(DerivedItems, ACountedNumberKeepsItsMarksAndHasANewUnique) {
 TEST_F(DerivedItems, NewMarksReplaceTheOldOnes) {
   const Owned old = marked();
   const Owned stale = own(with_marks(worker(), *old, 30, Item::kStale, nullptr));
-  stale->set_cas(9);
+  stale->set_order(9);
   EXPECT_EQ(stale->marks(), Item::kStale);
   EXPECT_EQ(stale->expiry(), 30U);
   EXPECT_EQ(stale->unique(), 9U);
@@ -79,9 +79,9 @@ TEST_F(DerivedItems, NewMarksReplaceTheOldOnes) {
 TEST_F(DerivedItems, WhatWasReadStaysSoUnlessTheValueIsNew) {
   for (const bool read : {false, true}) {
     const Owned old = marked();
-    old->set_cas(1'700'000'000'000'000);
+    old->set_order(1'700'000'000'000'000);
     if (read) {
-      old->note_access(old->cas() + 5'000'000);
+      old->note_access(old->order() + 5'000'000);
     }
     EXPECT_EQ(own(with_value(worker(), *old, "13"))->accessed(), read);
     EXPECT_EQ(own(with_marks(worker(), *old, 0, Item::kStale, nullptr))->accessed(), read);

@@ -23,14 +23,14 @@ TEST_F(Items, EveryCombinationOfFieldsKeepsWhatItWasGiven) {
                             .unique_field = (bits & 16U) != 0,
                             .unique = ~std::uint64_t{0}};
     const Owned item = make(shape, "the value");
-    item->set_cas(kMade);
+    item->set_order(kMade);
     EXPECT_EQ(item->key(), "some key") << bits;
     EXPECT_EQ(item->value(), "the value") << bits;
     EXPECT_EQ(item->flags(), shape.flags) << bits;
     EXPECT_EQ(item->expiry(), shape.expiry) << bits;
     EXPECT_EQ(item->has_expiry_field(), shape.expiry != 0 || shape.expiry_field) << bits;
     EXPECT_EQ(item->marks(), shape.marks) << bits;
-    EXPECT_EQ(item->cas(), kMade) << bits;
+    EXPECT_EQ(item->order(), kMade) << bits;
     EXPECT_EQ(item->unique(), shape.unique_field ? shape.unique : kMade) << bits;
     EXPECT_EQ(item->has_unique_field(), shape.unique_field) << bits;
   }
@@ -39,23 +39,23 @@ TEST_F(Items, EveryCombinationOfFieldsKeepsWhatItWasGiven) {
 TEST_F(Items, AUniqueThatWasChosenIsNotTheCas) {
   for (const std::uint64_t unique : {std::uint64_t{0}, std::uint64_t{1}, kMade, ~std::uint64_t{0}}) {
     const Owned item = make({.key = "k", .unique_field = true, .unique = unique}, "v");
-    item->set_cas(kMade + 1);
+    item->set_order(kMade + 1);
     EXPECT_EQ(item->unique(), unique);
-    EXPECT_EQ(item->cas(), kMade + 1);
+    EXPECT_EQ(item->order(), kMade + 1);
   }
 }
 
 TEST_F(Items, TheGreatestCasLeavesTheAccessAlone) {
   const Owned item = make({.key = "k"}, "v");
-  item->set_cas((std::uint64_t{1} << 53U) - 1);
-  EXPECT_EQ(item->cas(), (std::uint64_t{1} << 53U) - 1);
+  item->set_order((std::uint64_t{1} << 53U) - 1);
+  EXPECT_EQ(item->order(), (std::uint64_t{1} << 53U) - 1);
   EXPECT_FALSE(item->accessed());
-  EXPECT_EQ(item->last_access_us(), item->cas()) << "never read: as old as it is";
+  EXPECT_EQ(item->last_access_us(), item->order()) << "never read: as old as it is";
 }
 
 TEST_F(Items, MarksComeOneByOneAndChangeNothingElse) {
   const Owned item = make({.key = "key", .flags = 7, .expiry = 9}, "value");
-  item->set_cas(kMade);
+  item->set_order(kMade);
   std::uint32_t expected = 0;
   for (const Item::mark mark : {Item::kWon, Item::kStale, Item::kBinary}) {
     EXPECT_FALSE(item->marked(mark));
@@ -71,10 +71,10 @@ TEST_F(Items, MarksComeOneByOneAndChangeNothingElse) {
 
 /// How far off the noted time of an access is, in parts of the item's age then.
 double error_of_access(Item& item, std::uint64_t age_us) {
-  item.set_cas(kMade);
+  item.set_order(kMade);
   item.note_access(kMade + age_us);
   EXPECT_TRUE(item.accessed()) << age_us;
-  EXPECT_EQ(item.cas(), kMade) << age_us;
+  EXPECT_EQ(item.order(), kMade) << age_us;
   EXPECT_LE(item.last_access_us(), kMade + age_us) << "never in the future";
   return static_cast<double>(kMade + age_us - item.last_access_us()) / static_cast<double>(age_us);
 }
@@ -92,19 +92,19 @@ TEST_F(Items, AccessesAreKeptToOnePercentOfTheAge) {
 
 TEST_F(Items, AccessesBeyondTheLastAgeCountAsThere) {
   const Owned item = make({.key = "k"}, "v");
-  item->set_cas(kMade);
+  item->set_order(kMade);
   for (const std::uint64_t days : {49U, 55U, 60U, 1000U, 30000U}) {
     item->note_access(kMade + days * kDay);
     EXPECT_TRUE(item->accessed());
     EXPECT_GE(item->last_access_us(), kMade + 47 * kDay) << days;
     EXPECT_LE(item->last_access_us(), kMade + 51 * kDay) << days;
-    EXPECT_EQ(item->cas(), kMade);
+    EXPECT_EQ(item->order(), kMade);
   }
 }
 
 TEST_F(Items, LaterAccessesAreNeverTakenForEarlierOnes) {
   const Owned item = make({.key = "k"}, "v");
-  item->set_cas(kMade);
+  item->set_order(kMade);
   std::uint64_t before = 0;
   for (std::uint64_t age = 0; age < 60 * kDay; age += 1 + age / 500) {
     item->note_access(kMade + age);
@@ -115,7 +115,7 @@ TEST_F(Items, LaterAccessesAreNeverTakenForEarlierOnes) {
 
 TEST_F(Items, AClockThatIsBehindTheCasIsAnAccessAtOnce) {
   const Owned item = make({.key = "k"}, "v");
-  item->set_cas(kMade);
+  item->set_order(kMade);
   item->note_access(kMade - 5 * kSecond);
   EXPECT_TRUE(item->accessed());
   EXPECT_EQ(item->last_access_us(), kMade);
@@ -123,11 +123,11 @@ TEST_F(Items, AClockThatIsBehindTheCasIsAnAccessAtOnce) {
 
 TEST_F(Items, TheVersionIsTakenWithTheAccess) {
   const Owned old = make({.key = "k"}, "v");
-  old->set_cas(kMade);
+  old->set_order(kMade);
   old->note_access(kMade + 1000 * kSecond);
   const Owned item = make({.key = "k"}, "v");
   item->take_version(*old);
-  EXPECT_EQ(item->cas(), old->cas());
+  EXPECT_EQ(item->order(), old->order());
   EXPECT_TRUE(item->accessed());
   EXPECT_EQ(item->last_access_us(), old->last_access_us());
 }
