@@ -35,8 +35,10 @@ constexpr std::uint64_t kWaitsForNs = 10'000'000;
 constexpr std::uint64_t kStillRefusedNs = 3'000'000;
 /// Multiplier that spreads spans over groups.
 constexpr std::uint64_t kScatter = 0x9E3779B97F4A7C15U;
-/// Most groups of spans, of 256, that one walk empties.
+/// Most groups of spans, of 256, that one walk empties; and most if only walks in vain made them more, because
+/// then nobody knows how many are missing.
 constexpr std::size_t kMostMarked = 64;
+constexpr std::size_t kMostInVain = 12;
 /// A request waits this long for memory if no item is removed, but never less than to the end of a walk.
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 /// A waiting request asks in every round: a refusal after this long is of another request.
@@ -385,7 +387,7 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
     // A walk need not free whole spans. So it empties twice as many as the last one if that one did not help.
     const std::uint64_t now = now_ns(worker);
     const bool in_vain = now - last_refusal_ns_ < kStillRefusedNs && now - gave_back_ns_ < kAnotherTimeNs;
-    const std::size_t least = in_vain ? std::size_t{2} * marked_ : 1;
+    const std::size_t least = in_vain ? std::min(std::size_t{2} * marked_, kMostInVain) : 1;
     first_marked_ = static_cast<std::uint8_t>(first_marked_ + marked_);
     marked_ = static_cast<std::uint8_t>(std::min(std::max(goal * 256 / spans + 1, least), kMostMarked));
     second_walk_ = true;
