@@ -60,7 +60,7 @@ class Changes {
 }  // namespace
 
 int tell_changes(const ClusterCommand& command) {
-  constexpr int kPollMs = 100;
+  constexpr int kLookMs = 100;
   const std::string prefix = "cluster " + command.cluster.name + ": ";
   const CommandBoard board{command};
   if (!board.map) {
@@ -73,7 +73,7 @@ int tell_changes(const ClusterCommand& command) {
                     (prefix + "there is no shard " + std::to_string(*command.only_shard)).c_str());
   }
   while (command.idle_s == 0 || steady_clock::now() < changes.last() + std::chrono::seconds{command.idle_s}) {
-    engine.poll(kPollMs);
+    engine.poll(kLookMs);
     if (std::fflush(stdout) != 0) {
       return complain(kExitFailed, "standard output takes no more");
     }
