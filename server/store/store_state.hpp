@@ -30,8 +30,8 @@ class StoreState {
     return value_limit_.load(std::memory_order_relaxed);
   }
   void set_value_limit(std::uint64_t bytes) noexcept { value_limit_.store(bytes, std::memory_order_relaxed); }
-  /// The moment by which the store's own removals judge items: now, or that of hold_expired() if it is
-  /// earlier.
+  /// The moment by which the store's own removals judge items: now, or the moment of hold_expired() if it
+  /// is earlier.
   [[nodiscard]] std::uint64_t upkeep_moment(std::uint64_t now_us) const noexcept {
     return std::min(now_us, expired_held_us_.load(std::memory_order_relaxed));
   }

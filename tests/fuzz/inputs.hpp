@@ -47,7 +47,7 @@ namespace mxkv::fuzz {
 /// that are written for them, in both forms. Returns the fault.
 [[nodiscard]] std::string check_import_input(std::string_view input);
 
-/// What a peer by TLS does, step by step: the first byte says which side it is. Returns what is wrong.
+/// The steps of a peer by TLS; the first byte says which side it is. Returns the first flaw, or nothing.
 [[nodiscard]] std::string check_tls_input(std::string_view input);
 
 }  // namespace mxkv::fuzz

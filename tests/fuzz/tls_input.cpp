@@ -89,7 +89,7 @@ class Script {
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  /// Takes all steps. Returns what is wrong.
+  /// Takes all steps. Returns the first flaw, or nothing.
   std::string run() {
     constexpr int kMostSteps = 400;
     for (int step = 0; step < kMostSteps && !input_.empty() && wrong_.empty(); ++step) {

@@ -119,7 +119,7 @@ def comparable(replies: bytes) -> bytes:
 
 
 def in_later_words(line: bytes, theirs: bytes, ours: bytes) -> bytes:
-    """A reply of 1.6.18 with its first error in the words of later versions: these say what was wrong with md, and changed the
+    """A reply of 1.6.18 with its first error in the words of later versions: these name the flaw of an md, and changed the
     text and the order for too many words."""
     error, _, rest = theirs.partition(b"\r\n")
     later, _, _ = ours.partition(b"\r\n")

@@ -16,7 +16,7 @@ class FullTest(OwnServerCase):
     options = Options(memory_mib=limit_mib, settings=(("memory.when_full", "error"),))
 
     def fill(self, prefix: bytes, size: int) -> int:
-        """Stores until the first refusal and deletes what was stored after it; returns how many were stored before."""
+        """Stores until the first refusal and deletes the items that were stored after it; returns how many were stored before."""
         count, batch = 0, 64
         while count * size < 4 * self.limit_mib * _MIB:
             self.client.send(b"".join(block(b"set", prefix + b"%d" % (count + i), b"x" * size) for i in range(batch)))

@@ -17,8 +17,8 @@ namespace mxkv::simulation {
 /// Thread-safety: one thread.
 class StoreProgress {
  public:
-  /// Rounds of a calm world in which no operation ended and no node was unlinked: many times what was ever
-  /// needed.
+  /// Rounds of a calm world in which no operation ended and no node was unlinked: many times the number
+  /// that was ever needed.
   static constexpr std::uint64_t kMostRounds = 300'000;
 
   StoreProgress(runtime::Runtime& runtime, server::Store& store) : runtime_(runtime), store_(store) {}

@@ -18,7 +18,7 @@ type Options struct {
 	Timeout        time.Duration // for each request; 0: what the context allows
 	Retries        int           // how often a read is sent again after its connection was lost; 2 if 0, none if negative
 	RetryWait      time.Duration // before the first retry; each further one waits twice as long; 50 ms if 0
-	RetryWrites    bool          // also send idempotent writes again: Set, Delete, Touch, and those of ranges
+	RetryWrites    bool          // also send idempotent writes again: Set, Delete, Touch, and writes of ranges
 	// Dial opens a connection; a net.Dialer does if it is nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }

@@ -8,7 +8,7 @@ namespace mxkv::server {
 
 namespace {
 
-/// The shape that an ms, or the binary protocol, adds to that of classic commands. An append makes an item
+/// The shape that an ms, or the binary protocol, adds to the shape of classic commands. An append makes an item
 /// only with N.
 void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const Moment& moment) noexcept {
   if (flags.mode == 'A' || flags.mode == 'P') {

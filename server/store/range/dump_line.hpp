@@ -13,7 +13,7 @@ namespace mxkv::server {
 
 inline constexpr std::size_t kMostDumpLineBytes = 3 * index::kMaxKeyBytes + 256;
 
-/// The fields of a line. Times are those of the wall clock, in seconds.
+/// The fields of a line. Times are by the wall clock, in seconds.
 struct DumpedItem {
   std::string_view key{};
   std::uint64_t value_bytes = 0;
@@ -28,7 +28,7 @@ struct DumpedItem {
 
 /// Whether the dump lists this live item.
 [[nodiscard]] bool is_dumped(dump_form form, const Item::View& item) noexcept;
-/// Writes the item's line, at most kMostDumpLineBytes. Times are those of the wall clock, as absolute
+/// Writes the item's line, at most kMostDumpLineBytes. Times are by the wall clock, as absolute
 /// exptimes are.
 char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept;
 /// The same for an item of another node.

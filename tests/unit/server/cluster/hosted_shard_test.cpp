@@ -224,7 +224,7 @@ TEST_F(HostedShardTest, AShardWithAHoleInItsLogHoldsUpOthersRarely) {
   EXPECT_TRUE(all_is_durable());
 }
 
-// A mirror's copies begin at 0, and the board tells the positions of what was copied.
+// A mirror's copies begin at 0, and the board has the positions of the original topics.
 TEST_F(HostedShardTest, TopicsThatAreShorterThanTheBoardSaysAreToldToBeCopies) {
   newest[0] = SnapshotEntry{.number = 1,
                             .node = kOther,

@@ -17,8 +17,8 @@
 
 namespace mxkv::server::testing {
 
-/// Keeps what is appended, and hands it out, unless it is down: then nothing is answered and nothing comes. What was
-/// appended meanwhile is stored, and answered, when it is up again. Thread-safety: poll() and the logs one thread, `down`
+/// Stores appended messages and hands them out, unless it is down: then it answers nothing and hands out nothing. It
+/// stores and answers messages that were appended meanwhile when it is up again. Thread-safety: poll() and the logs one thread, `down`
 /// any.
 class ListedEngine final : public LogEngine {
  public:
@@ -82,7 +82,7 @@ class ListedEngine final : public LogEngine {
   std::vector<std::pair<OrderedLog::AppendDone, LogPosition>> answers_;
 };
 
-/// Shows what was put up, unless it is silent. Thread-safety: any thread.
+/// Shows the entries that were written, unless it is silent. Thread-safety: any thread.
 class ShownBoard final : public Board {
  public:
   explicit ShownBoard(BoardSink& sink) : sink_(sink) { sink_.caught_up(); }

@@ -17,7 +17,7 @@ using namespace server;
 constexpr MessageScope kShard{.cluster = 5, .shard = 2};
 constexpr std::uint64_t kOwner = 7;
 
-/// Hands out at once what it has; its end is told when the test says so.
+/// Hands out its messages at once. Tells its end when the test says so.
 class TrimmedLog final : public OrderedLog {
  public:
   void append(std::string /*bytes*/, AppendDone /*done*/) override {}
@@ -91,7 +91,7 @@ class ShardCopyTest : public testing::Test {
   }
   [[nodiscard]] ShardStart here() const { return {.position = log_.stored.size(), .state = state_}; }
 
-  /// "key=value:flags:expiry ..." of a copy whose end is told at once.
+  /// "key=value:flags:expiry ..." of a copy whose log tells its end at once.
   std::string copied(const std::optional<SnapshotEntry>& from = {}) {
     ShardCopy copy{log_, snapshots_, kShard, from};
     log_.tell_end();

@@ -50,7 +50,7 @@ class CertificateFiles {
   [[nodiscard]] config::TlsOptions options() const {
     return {.certificate = folder_ / "certificate", .key = folder_ / "key"};
   }
-  /// The same for who believes only in such as its own.
+  /// The same for a node, which trusts only certificates like its own.
   [[nodiscard]] config::TlsOptions options_of_node(const std::string& name = {}) const {
     config::TlsOptions of_node = options();
     of_node.client_ca = of_node.certificate;

@@ -211,7 +211,7 @@ TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
 
 constexpr std::string_view kGivenUp = "SERVER_ERROR outcome unknown\r\n";
 
-/// Replies are given up after ten seconds, and clients are told.
+/// Gives replies up after ten seconds, and tells the clients.
 struct ImpatientServer : DiskServer {
   ImpatientServer() {
     disk.most_ns = 10'000'000'000;

@@ -1,4 +1,4 @@
-// The ways in which clients end in tests, and what has to be free behind each.
+// The ways in which clients end in tests, and the slots that must be free behind each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ inline std::vector<Way> all_ways() {
   return all;
 }
 
-/// Those of a client that has said something by the text protocol.
+/// The ways of a client that has sent a request by the text protocol.
 inline std::vector<Way> text_ways() {
   std::vector<Way> all = all_ways();
   std::erase_if(all, [](const Way& way) { return way.bytes.starts_with('\x80'); });

@@ -195,7 +195,7 @@ TEST(ForwarderFaults, AWriteIsSentOnWhenThoseBeforeItHaveEndedHere) {
   nodes[0].routes.set(2, there);
   BlockingClient client{nodes[0].port()};
   BlockingClient other{nodes[0].port()};
-  // The one worker has taken what was sent, or will before it takes anything else.
+  // The one worker has taken these bytes, or will before it takes any others.
   const auto send_whole = [&](const std::string& bytes) {
     const std::uint64_t before = nodes[0].sockets().read_bytes;
     client.send(bytes);
