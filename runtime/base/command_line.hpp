@@ -97,7 +97,7 @@ inline void unmark_values(CLI::App& app) {
 /// What to tell of a number that was refused: CLI11 says `Could not convert: NAME = VALUE`.
 inline std::string number_error(const CLI::ConversionError& error) {
   constexpr std::string_view kHead = "Could not convert: ";
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::size_t equals = text.find(" = ");
   if (!text.starts_with(kHead) || equals == std::string::npos) {
     return text;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -169,7 +170,7 @@ void draw_text(Session& session, const Between& between) {
       ", memory limit " + bytes_text(now.number("limit_maxbytes")) + "; " +
       std::string(now.text("curr_connections")) + " connections; in " +
       bytes_text(between.rate({"bytes_read"})) + "/s, out " + bytes_text(between.rate({"bytes_written"})) +
-      "/s; " + (hits ? std::to_string(static_cast<int>(100 * *hits + 0.5)) + " % of gets hit" : "no gets"));
+      "/s; " + (hits ? std::to_string(std::lround(100 * *hits)) + " % of gets hit" : "no gets"));
   std::vector<std::vector<std::string>> rows{{"", "a second"}};
   for (const Counter& counter : command_counters()) {
     if (const double rate = between.rate(counter.names); rate > 0) {
@@ -181,7 +182,7 @@ void draw_text(Session& session, const Between& between) {
   const std::vector<double> busy = between.busy();
   for (std::size_t worker = 0; worker < busy.size(); ++worker) {
     workers.push_back({std::to_string(worker),
-                       std::to_string(static_cast<int>(100 * busy[worker] + 0.5)) + " %",
+                       std::to_string(std::lround(100 * busy[worker])) + " %",
                        between.connections_of(worker)});
   }
   session.print(table_text(workers));

@@ -58,7 +58,7 @@ std::string micros_text(double micros) {
 }
 
 std::string seconds_text(double seconds) {
-  const auto whole = static_cast<long long>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   if (whole < 60) {
     return printed("%llds", whole);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 
 #include "protocol/clients/cli/failure.hpp"
 
@@ -13,8 +14,7 @@ std::string_view Stats::text(std::string_view name) const noexcept {
 }
 
 double Stats::number(std::string_view name) const noexcept {
-  const std::string_view word = text(name);
-  return word.empty() ? 0 : std::strtod(word.data(), nullptr);  // the text of a std::string: it ends in NUL
+  return std::strtod(std::string(text(name)).c_str(), nullptr);
 }
 
 bool Stats::has(std::string_view name) const noexcept {
