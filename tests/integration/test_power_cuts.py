@@ -17,8 +17,9 @@ from durable_case import DurableCase
 from durable_ledger import Clients
 from harness import LONG, SANITIZED, patience, wait_for
 from harness.beside import load_tests  # noqa: F401
+from harness.environment import preloaded
 
-_LIBRARY = os.environ.get("MXKV_FAULTY_DISK", "")
+_LIBRARY = preloaded("MXKV_FAULTY_DISK")
 _CUTS = int(os.environ.get("MXKV_CUTS", "0")) or (60 if LONG else 6)
 _MOST_ANSWERS = 1500  # before a cut: about half a second of load
 _CUT_CODE = 99

@@ -7,9 +7,9 @@ import unittest
 
 from harness import Options, ServerCase, mxkv_only
 from harness.connection import block
-from harness.environment import SANITIZED
+from harness.environment import SANITIZED, preloaded
 
-_COUNTER = os.environ.get("MXKV_MALLOC_COUNTER", "")
+_COUNTER = preloaded("MXKV_MALLOC_COUNTER")
 _KEYS = 5000
 _PIPELINE = 64
 

@@ -30,6 +30,15 @@ _SCALE = float(os.environ.get("MXKV_TEST_SCALE", "1"))
 _PATIENCE = float(os.environ.get("MXKV_TEST_PATIENCE", "1"))
 
 
+def preloaded(variable: str) -> str:
+    """The library to preload that a variable names; empty: none, as with sanitizers. The dynamic linker only warns of a
+    library that is not there, and a test would measure, or wait for, a server without it."""
+    library = os.environ.get(variable, "")
+    if library and not os.path.exists(library):
+        raise FileNotFoundError(f"{library} ({variable}) is not built: build its target, or short_tests")
+    return library
+
+
 def scaled(count: int, least: int = 1) -> int:
     """An amount of work, reduced on slow builds, never below `least`."""
     return max(least, int(count * _SCALE))
