@@ -134,7 +134,7 @@ std::string_view RecordReader::take(std::size_t bytes) noexcept {
 template <class T>
 T RecordReader::take_number() noexcept {
   const std::string_view bytes = take(sizeof(T));
-  return bytes.empty() ? T{0} : load_number<T>(bytes.data());
+  return bytes.empty() ? T{0} : load_number<T>(&bytes.front());
 }
 
 std::optional<Record> RecordReader::fail(const char* wrong) noexcept {

@@ -114,9 +114,10 @@ std::uint64_t segment_number(std::string_view name) noexcept {
     return 0;
   }
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + kNumberDigits, number, 16);
-  const bool lower = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'A' && c <= 'F'; });
-  return error == std::errc{} && end == name.data() + kNumberDigits && lower ? number : 0;
+  const std::string_view digits = name.substr(0, kNumberDigits);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  const bool lower = std::ranges::none_of(digits, [](char c) { return c >= 'A' && c <= 'F'; });
+  return error == std::errc{} && end == digits.data() + digits.size() && lower ? number : 0;
 }
 
 }  // namespace mxkv::server
