@@ -1,4 +1,4 @@
-// A cluster's node: how its keys are written, what is wrong with one, and what is told for those left out.
+// A cluster's node: its keys, invalid values, and the defaults of keys that are left out.
 #include "config/cluster.hpp"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ Loaded loaded(const std::string& text) {
   return read_options(file.path(), {}, {});
 }
 
-// All that is wrong, without the file's name.
+// All mistakes, without the file's name.
 std::string wrong(const std::string& text) {
   const TemporaryFile file{text};
   Loaded read = read_options(file.path(), {}, {});

@@ -1,4 +1,4 @@
-// What is said of invented machines, and that the file that is made for one fits it.
+// The descriptions of invented machines; the configuration file made for a machine fits it.
 #include "config/topology_text.hpp"
 
 #include <gmock/gmock.h>

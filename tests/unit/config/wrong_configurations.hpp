@@ -1,5 +1,5 @@
-// Wrong configurations and what is said about each, word for word: half of them the reader finds, half the
-// machine of two nodes with four CPUs and 8 GiB each that they are held against.
+// Wrong configurations and their errors, word for word. The reader finds one half of the mistakes; the other half is wrong
+// for a machine of two nodes with four CPUs and 8 GiB each.
 #pragma once
 
 #include <array>

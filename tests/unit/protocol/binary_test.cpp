@@ -55,7 +55,7 @@ TEST(BinaryParser, GetsAreReadsWithAForm) {
   }
 }
 
-TEST(BinaryParser, WhatStoresTellsFlagsTimeAndLength) {
+TEST(BinaryParser, StoringCommandsHaveFlagsTimeAndLength) {
   const ParsedPacket set{
       Packet{.code = opcode::set, .key = "k", .value = "value", .extras = set_extras(7, 9)}};
   ASSERT_TRUE(set.accepted());
@@ -87,7 +87,7 @@ TEST(BinaryParser, AUniqueMakesEachOfThemACas) {
   EXPECT_FALSE(ParsedPacket(Packet{.code = opcode::get, .key = "k", .cas = 5}).point().terms.compares);
 }
 
-TEST(BinaryParser, WhatJoinsHasNeitherFlagsNorTime) {
+TEST(BinaryParser, AppendAndPrependHaveNeitherFlagsNorTime) {
   const ParsedPacket append{Packet{.code = opcode::appendq, .key = "k", .value = "xy"}};
   ASSERT_TRUE(append.accepted());
   EXPECT_EQ(append->op, verb::append);

@@ -199,7 +199,7 @@ TEST(RequestWriter, RangesComeBack) {
   }
 }
 
-TEST(RequestWriter, WhatACursorLeavesComesBack) {
+TEST(RequestWriter, TheRestOfACursorComesBack) {
   const std::string last("l\0st", 4);
   for (const bool reverse : {false, true}) {
     const std::string plain =

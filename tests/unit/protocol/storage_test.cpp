@@ -63,7 +63,7 @@ TEST(Storage, WithoutALengthNothingIsSwallowed) {
   }
 }
 
-TEST(Storage, AnUnknownLengthIsToldApart) {
+TEST(Storage, AnUnknownLengthIsDistinguished) {
   for (const std::string_view line :
        {"set\r\n", "set k 0 0 -1\r\n", "cas k 0 0 x 1\r\n", "add k 0 0 x noreply\r\n"}) {
     EXPECT_TRUE(ParsedLine(line).parsed().length_unknown) << line;

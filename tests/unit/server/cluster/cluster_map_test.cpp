@@ -1,4 +1,4 @@
-// The map of shards: what is wrong with one, how it is edited, and which of several is in force.
+// The map of shards: invalid maps, edits, and which of several maps is in force.
 #include "server/cluster/cluster_map.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ std::string error_of(const Result<ClusterMap>& map) {
   return map.ok() ? "" : map.error().message;
 }
 
-/// How many shards each node is to own.
+/// The number of shards that each node is to own.
 std::map<std::string, int> owned(const ClusterMap& map) {
   std::map<std::string, int> counts;
   for (const ClusterMap::Node& node : map.nodes) {
@@ -273,7 +273,7 @@ TEST(MapHistoryTest, OfRacingEditsExactlyOneWinsForWhoeverReads) {
       topic.emplace_back(map_key(map.version, writer), to_json(map));
     };
     write(map_of(3, 2, "abc"), 1);
-    // Each writer has read so far, and edits what is in force there; what it writes comes at the end.
+    // Each writer edits the map in force at its position of the topic; its edit is appended at the end.
     struct Writer {
       MapHistory history;
       std::size_t read = 0;
@@ -315,7 +315,7 @@ TEST(MapHistoryTest, OfRacingEditsExactlyOneWinsForWhoeverReads) {
       ASSERT_EQ(one.history.key(), all.key());
       ASSERT_EQ(*one.history.current(), *all.current());
     }
-    // Who comes when old versions are gone comes to the same one.
+    // A reader that starts when old versions are gone finds the same map.
     MapHistory late;
     for (const auto& [key, value] : topic) {
       const std::string prefix = "map/" + std::to_string(all.current()->version);

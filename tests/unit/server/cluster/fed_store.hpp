@@ -1,4 +1,4 @@
-// A store of which a test gets what is to go to a log, and into which it puts what logs say.
+// A store whose changes a test can take as a log's groups, and to which it can apply groups of a log.
 #pragma once
 
 #include <array>
@@ -44,8 +44,8 @@ class FedStore {
     store.store.tree().commits().listen(nullptr);
   }
 
-  /// What was recorded since the last call, as if three workers had: of each one in order, and what one recorded
-  /// behind what another one did.
+  /// The records since the last call, as if three workers had made them: the records of each worker in order, one worker
+  /// after the other.
   std::string take_group() {
     std::array<std::string, 3> bodies;
     for (const auto& buffer : buffers_) {
@@ -59,19 +59,19 @@ class FedStore {
       if (last != nullptr) {
         buffer->give_back(blocks, last);
       }
-      buffer->park();  // drops what it held of values
+      buffer->park();  // drops the values that it held
     }
     return bodies[0] + bodies[1] + bodies[2];
   }
 
-  /// Until all that was applied is in the tree.
+  /// Runs until all applied records are in the tree.
   void settle() {
     store.run_until_idle();
     EXPECT_EQ(memory.failure(), "");
     EXPECT_EQ(memory.finished(), memory.begun());
     EXPECT_EQ(memory.waiting_bytes(), 0U);
   }
-  /// By the counters that `stats` tells.
+  /// From the counters of `stats`.
   [[nodiscard]] std::uint64_t item_count() {
     return store.store.total(counter::items_added) - store.store.total(counter::items_removed);
   }
@@ -105,7 +105,7 @@ class FedStore {
   std::unique_ptr<ShardFeed> feed_;
 };
 
-/// What of items a log tells: reads are not recorded, and a win may be won again.
+/// The part of items that a log transfers: reads are not recorded, and a win may be won again.
 inline ItemsSeen recorded_of(ItemsSeen items) {
   for (auto& [key, item] : items) {
     item.access = 0;

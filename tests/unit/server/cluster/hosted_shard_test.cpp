@@ -1,4 +1,4 @@
-// Shards of a node by hand: logs that store what the test lets them, and a memory that it lets fail.
+// Shards of a node by hand: logs that store only when the test allows it, and a memory that may fail.
 #include "server/cluster/hosted_shard.hpp"
 
 #include <gtest/gtest.h>
@@ -18,11 +18,11 @@ namespace {
 constexpr std::uint64_t kMe = 10;
 constexpr std::uint64_t kOther = 20;
 
-/// What it stored, for as long as somebody lets it.
+/// A log's messages, which outlive the log object until the test drops them.
 struct Stored {
   std::vector<std::string> messages;
   LogSink* sink = nullptr;
-  LogPosition next = 0;  ///< that the sink gets
+  LogPosition next = 0;  ///< the position that the sink gets next
 };
 
 class StoringLog final : public OrderedLog {
@@ -36,7 +36,7 @@ class StoringLog final : public OrderedLog {
     stored_.sink = &sink;
     stored_.next = from;
   }
-  /// As an engine does where it is asked to read from behind its end.
+  /// As an engine does when a read begins behind the log's end.
   void refuse_far_reads() {
     if (stored_.sink != nullptr && stored_.next > stored_.messages.size()) {
       stored_.sink->begins_later();
@@ -56,7 +56,7 @@ class StoringLog final : public OrderedLog {
     refuse_far_reads();
     while (stored_.sink != nullptr && stored_.next < stored_.messages.size()) {
       const LogPosition position = stored_.next++;
-      if (!stored_.messages[position].empty()) {  // else a place that is not to be read
+      if (!stored_.messages[position].empty()) {  // else a position without a message
         stored_.sink->message(position, stored_.messages[position]);
       }
     }

@@ -1,4 +1,4 @@
-// Changing the map over a board in memory, where others write at the same time; and how a cluster is shown.
+// Changing the map over a board in memory, while others write at the same time; and how a cluster is shown.
 #include "server/cluster/map_writer.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What is put comes to the reader with the next poll(), behind what others put before.
+/// The reader gets a written entry at the next poll(), behind entries that others wrote before.
 class MemoryBoard final : public Board {
  public:
   explicit MemoryBoard(BoardSink& sink) : sink_(sink) {}
@@ -122,7 +122,7 @@ TEST_F(MapWriterTest, AnEditThatTheFirstMakesWrongIsRefused) {
   EXPECT_EQ(view.history().current()->nodes.size(), 4U);
 }
 
-TEST_F(MapWriterTest, ThatSomebodyElseMadeTheSameChangeIsNoError) {
+TEST_F(MapWriterTest, TheSameChangeByAnotherWriterIsNoError) {
   board.before_next = {{map_key(2, 1), to_json(moved(first.value(), 0, "c").value())}};
   const Result<MapWritten> written = write_move(0, "c");
   ASSERT_TRUE(written.ok());
@@ -161,7 +161,7 @@ ShardPresence of_shard(std::uint32_t id, const char* role, std::uint64_t positio
       .id = id, .role = role, .term = 4, .position = position, .serves = role == std::string_view{"owns"}};
 }
 
-TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
+TEST_F(MapWriterTest, AClusterIsShownWithItsNodesAndMissingOwners) {
   view.put_up(1, "node/b", presence("b", {of_shard(0, "follows", 90), of_shard(1, "owns", 5)}));
   view.put_up(2, "node/a", presence("a", {of_shard(0, "owns", 100), of_shard(2, "follows", 7)}));
   EXPECT_FALSE(view.all_heard());
@@ -196,7 +196,7 @@ TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
   EXPECT_THAT(state_table("shop", view.state()), HasSubstr("a     silent"));
 }
 
-// As far in the log as its owner: what it holds is no copy all the same.
+// As far in the log as its owner, but stranded: its memory is not a copy.
 TEST_F(MapWriterTest, AReplicaThatTakesNoMoreIsNone) {
   view.put_up(1, "node/a", presence("a", {of_shard(0, "owns", 100), of_shard(2, "follows", 7)}));
   view.put_up(2, "node/b", presence("b", {of_shard(0, "stranded", 100), of_shard(1, "owns", 5)}));
@@ -217,7 +217,7 @@ TEST_F(MapWriterTest, ALeaseIsTakenUpOnceAllFollowItsMap) {
   EXPECT_EQ(follows_another_map(view.state()), "node a still follows map 1");
 }
 
-TEST_F(MapWriterTest, WhatGoesNeedNotHaveAnything) {
+TEST_F(MapWriterTest, ALeavingReplicaNeedsNoCopy) {
   const ClusterMap map = moved(first.value(), 0, "c").value();
   ClusterState state{.map = map, .nodes = {}};
   const auto says = [&state](const char* name, const std::vector<ShardPresence>& shards) {

@@ -1,5 +1,5 @@
-// What logs say is what a follower holds: a store whose changes were recorded, and another one to which they were
-// applied, have the same items.
+// A follower holds what the log says: a store with recorded changes, and a store to which the records were applied, have
+// the same items.
 #include "server/cluster/shard_memory.hpp"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST(ShardMemory, ALogMayBeAppliedAgainFromAnEarlierPosition) {
   }
 }
 
-/// A follower that is told records one by one.
+/// A follower to which a test applies records one by one.
 struct Told {
   explicit Told(std::size_t workers = 2, const Routes* routes = nullptr, std::size_t memory = 64U << 20U)
       : follower(workers, 1, memory, routes) {}
@@ -93,7 +93,7 @@ struct Told {
   void put(std::uint64_t order, std::string_view key, std::string_view value = "v") {
     tell(0, PutRecord{.order = order, .key = key, .value = value});
   }
-  /// Keys that are there, with a blank behind each.
+  /// The existing keys, each followed by a blank.
   std::string keys() {
     follower.settle();
     std::string all;
@@ -134,14 +134,14 @@ TEST(ShardMemory, AnOlderRecordChangesNothing) {
   EXPECT_GE(told.follower.store.store.greatest_order(0), 13U);
 }
 
-TEST(ShardMemory, WhatConcernsARangeStandsBetweenWhatCameBeforeAndWhatComesLater) {
+TEST(ShardMemory, ARangeChangeIsOrderedBetweenEarlierAndLaterRecords) {
   Told told{3};
   for (int i = 0; i < 200; ++i) {
     told.put(10, "a" + std::to_string(i));
     told.put(10, "b" + std::to_string(i));
   }
   told.follower.memory.drop(0, "a", "b");
-  told.put(5, "a1");  // it was made before, but is told now
+  told.put(5, "a1");  // its order is older than the drop, but it is applied now
   told.tell(1, RangeGoneRecord{.order = 20, .bounds = {.from = "b0", .to = "b9", .to_is_open = true}});
   told.put(15, "b7");
   EXPECT_EQ(told.follower.memory.finished(), 0U);
@@ -194,7 +194,7 @@ TEST(ShardMemory, ItemsExpireByTheClockThatThisProcessHas) {
       PutRecord{.order = 1, .key = "later", .value = "v", .expiry = in_s(100)},
       PutRecord{.order = 1, .key = "touched", .value = "v", .expiry = in_s(5)},
       PutRecord{.order = 1, .key = "all", .value = "v"}, TouchRecord{2, "touched", in_s(100)},
-      // Only what lived then.
+      // Only items that were alive then.
       RangeTouchRecord{
           .order = 3, .bounds = {.from = "a", .to = "all"}, .moment_us = clock.unix_us(), .expiry = in_s(50)},
       RangeTouchRecord{.order = 4,
@@ -254,7 +254,7 @@ TEST(ShardMemory, ADelayedFlushIsLeftOut) {
   EXPECT_EQ(told.follower.memory.ignored_flushes(), 1U);
 }
 
-TEST(ShardMemory, WhatIsNoRecordIsTheEnd) {
+TEST(ShardMemory, AnInvalidRecordStopsTheFollower) {
   const auto failure = [](const std::string& body) {
     Told told;
     told.put(1, "k");
@@ -289,7 +289,7 @@ TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
     ++order;
     told.put(order, "k" + std::to_string(order), value);
     EXPECT_TRUE(memory.is_behind(value.size()));
-    // It waits for memory a while.
+    // It waits for memory for a while.
     for (int i = 0; memory.finished() < memory.begun() && i < 400; ++i) {
       told.follower.store.step(static_cast<std::size_t>(i % 2));
       told.follower.store.machine.clock.advance_us(10'000);

@@ -73,7 +73,7 @@ TEST_F(LogTest, JsonLinesHaveThemAsMembers) {
   EXPECT_THAT(text(), EndsWith("\"message\":\"a \\\"b\\\"\\n\xEF\xBF\xBD\"}\n"));
 }
 
-TEST_F(LogTest, WhatIsBelowTheLevelIsLeftOut) {
+TEST_F(LogTest, LinesBelowTheLevelAreLeftOut) {
   options_.level = config::log_level::warning;
   Log log{options_};
   log.info("quiet");

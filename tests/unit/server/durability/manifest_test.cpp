@@ -58,7 +58,7 @@ TEST(ManifestText, ReadsAsItWasWritten) {
   EXPECT_EQ(parse_manifest(manifest_text(bare)).value(), bare);
 }
 
-TEST(ManifestText, WhatTheJournalHasToReachIsInIt) {
+TEST(ManifestText, HasTheEndThatTheJournalMustReach) {
   const JournalExpectations expected = expectations_of(some_manifest());
   EXPECT_EQ(expected.first_segment, 17U);
   EXPECT_EQ(expected.from_epoch, 812U);

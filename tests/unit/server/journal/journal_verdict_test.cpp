@@ -107,7 +107,7 @@ TEST(JournalVerdict, RecoversThePrefixIfAsked) {
               HasSubstr("The checkpoint needs them"));
 }
 
-TEST(JournalVerdict, WhatARecoveryCutNeverComesBack) {
+TEST(JournalVerdict, GroupsCutByARecoveryNeverComeBack) {
   // The tail was torn at epoch 8, or left out from there on; a new segment begins with 8.
   for (const bool with_third : {false, true}) {
     auto files = three_segments();

@@ -57,7 +57,7 @@ TEST(SegmentScan, TakesZerosBehindTheLastGroupForRoom) {
   EXPECT_STREQ(found.why, "there is no block");
 }
 
-TEST(SegmentScan, WhatARecycledFileHeldBeforeNeverCounts) {
+TEST(SegmentScan, OldContentsOfARecycledFileNeverCount) {
   SegmentBuilder old(header_of(3, 1));
   for (int i = 0; i < 20; ++i) {
     old.add({{{FlushRecord{static_cast<std::uint64_t>(i)}}}}, old.next_epoch() - 1);

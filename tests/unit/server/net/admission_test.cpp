@@ -1,4 +1,4 @@
-// Which connection goes first where large values or handshakes find no room, and which of those that stall make some.
+// Which connection comes first if large values or TLS handshakes find no room, and which stalled ones are closed for it.
 #include "server/net/admission.hpp"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(Admission, IsLookedAtWhenSomethingChangedOrTimePassed) {
   EXPECT_TRUE(admission.due(3 + Admission::kLookEveryNs));
 }
 
-/// A server whose room for large values is taken by clients that began one and send no more.
+/// A server whose room for large values is taken by clients that began a value and send no more.
 class HeldValues : public testing::Test {
  protected:
   static constexpr std::size_t kBytes = 1'000'000;
@@ -141,7 +141,7 @@ TEST_F(HeldValues, ThatGoOnAreNotClosed) {
   EXPECT_EQ(gone(), 0U) << "70 kB a second";
 }
 
-TEST_F(HeldValues, ABurstOfHalfSentValuesKeepsOutNobodyWhoComesLater) {
+TEST_F(HeldValues, ABurstOfHalfSentValuesKeepsOutNoLaterClient) {
   std::deque<WorkerClient> burst;
   for (int i = 0; i < 400; ++i) {
     burst.emplace_back(server, 0).send("set held 0 0 100000\r\nsome");

@@ -15,7 +15,7 @@
 
 namespace mxkv::server::test {
 
-/// Follows a store's changes. Each is of the epoch that is open; sync() puts all of them on disk.
+/// Follows a store's changes. Each change belongs to the open epoch; sync() puts all of them on disk.
 class FakeDisk final : public DiskGate, public index::CommitListener<std::string_view> {
  public:
   explicit FakeDisk(Store& store) : store_(store) { store.tree().commits().listen(this); }
@@ -45,13 +45,13 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_ns; }
   [[nodiscard]] std::string_view given_up_line() const noexcept override { return line; }
 
-  /// Closes the epoch, and puts it on disk.
+  /// Closes the epoch and puts it on disk.
   void sync() {
     close();
     on_disk = current - 1;
     horizon_us = mint_us = std::max(mint_us, store_.greatest_order(0));
   }
-  /// What is recorded from now on is of another epoch.
+  /// Later changes belong to the next epoch.
   void close() { ++current; }
   void break_down() { ++broken_; }
 
@@ -75,7 +75,7 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   std::uint64_t broken_ = 0;
 };
 
-/// One worker, which serves what connects to it.
+/// One worker, which serves the clients that connect to it.
 class DiskServer : private WarningSink, private AdminSource {
  public:
   DiskServer() {
@@ -93,13 +93,13 @@ class DiskServer : private WarningSink, private AdminSource {
     machine.runtime.drain_stopped();
   }
 
-  /// Rounds until nothing happens any more.
+  /// Runs rounds until none does any work.
   void run() {
     for (int idle = 0; idle < 3;) {
       idle = machine[0].step() ? 0 : idle + 1;
     }
   }
-  /// Puts all on disk, and lets the worker know.
+  /// Puts all changes on disk, and notifies the worker.
   void sync() {
     disk.sync();
     run();

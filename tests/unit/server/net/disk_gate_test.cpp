@@ -1,4 +1,4 @@
-// Replies that wait for the disk, clients that are not read or refused because of it, and those that are not.
+// Replies that wait for the disk, and clients that the server refuses or does not read because of the disk.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,8 +22,8 @@ TEST(DiskGate, AReplyToAWriteLeavesWhenItIsOnDisk) {
   EXPECT_EQ(server.net.counters().held.load(), 0U);
 }
 
-// A write without effect has seen something too. Where nothing is recorded nothing is waited for.
-TEST(DiskGate, AWriteWithoutEffectWaitsForWhatItMayHaveSeen) {
+// A write without effect waits, too, because it has read an item. If nothing is recorded, nothing waits.
+TEST(DiskGate, AWriteWithoutEffectWaitsForTheDataThatItMayHaveSeen) {
   DiskServer server;
   Wire one{server};
   Wire other{server};
@@ -34,12 +34,12 @@ TEST(DiskGate, AWriteWithoutEffectWaitsForWhatItMayHaveSeen) {
   EXPECT_EQ(other.received(), "NOT_STORED\r\n");
 }
 
-TEST(DiskGate, AReadOfWhatIsNotOnDiskWaitsWhileOneOfAnotherKeyIsAnswered) {
+TEST(DiskGate, AReadOfDataNotOnDiskWaitsWhileAReadOfAnotherKeyIsAnswered) {
   DiskServer server;
   Wire writer{server};
   Wire reader{server};
   Wire another{server};
-  // Far apart, so that they are in leaves of their own.
+  // Far apart, so that each key has a leaf of its own.
   for (int i = 0; i < 200; ++i) {
     writer.send("set key" + std::to_string(1000 + i) + " 0 0 1 noreply\r\n1\r\n");
   }
@@ -66,7 +66,7 @@ TEST(DiskGate, NothingWaitsWhereRepliesNeedNot) {
       << "must_wait_for() says what is there";
 }
 
-// Of many rounds that wait: what leaves is always a beginning that is on disk.
+// Many rounds that wait: the replies sent so far are always a prefix, and all of it is on disk.
 TEST(DiskGate, RepliesOfManyRoundsLeaveInOrderAndNeverTooEarly) {
   constexpr std::uint64_t kRounds = 12;
   DiskServer server;
@@ -93,7 +93,7 @@ TEST(DiskGate, RepliesOfManyRoundsLeaveInOrderAndNeverTooEarly) {
   EXPECT_GT(steps, 2U) << "the first ones do not wait for the last";
 }
 
-// Also what is said at once stays behind what waits.
+// Replies that need no wait stay behind replies that wait.
 TEST(DiskGate, LaterRepliesStayBehindOnesThatWait) {
   DiskServer server;
   Wire client{server};
@@ -134,7 +134,7 @@ TEST(DiskGate, AClientThatLeavesHoldsNothingUp) {
   EXPECT_FALSE(server.disk.waiting);
 }
 
-TEST(DiskGate, TheEndOfTheServerWaitsForWhatIsHeld) {
+TEST(DiskGate, TheEndOfTheServerWaitsForHeldReplies) {
   DiskServer server;
   Wire client{server};
   client.send("set k 0 0 1\r\n1\r\n");
@@ -146,7 +146,7 @@ TEST(DiskGate, TheEndOfTheServerWaitsForWhatIsHeld) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST(DiskGate, WhatIsHeldWhenTheDiskBreaksIsNeverSent) {
+TEST(DiskGate, HeldRepliesAreNeverSentAfterTheDiskFails) {
   DiskServer server;
   Wire writer{server};
   Wire reader{server};
@@ -189,7 +189,7 @@ TEST(DiskGate, AClientThatLeavesWhileTheJournalIsFullIsForgotten) {
   EXPECT_EQ(server.shared.connections.open.load(), 0U);
 }
 
-// The time that replies are held is not the client's.
+// The time that replies are held does not count as the client's idle time.
 TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
   DiskServer server;
   config::LimitOptions limits = server.limits;
@@ -211,7 +211,7 @@ TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
 
 constexpr std::string_view kGivenUp = "SERVER_ERROR outcome unknown\r\n";
 
-/// Gives replies up after ten seconds, and tells the clients.
+/// Gives replies up after ten seconds, and closes their connections.
 struct ImpatientServer : DiskServer {
   ImpatientServer() {
     disk.most_ns = 10'000'000'000;
@@ -235,7 +235,7 @@ TEST(DiskGate, AReplyThatWaitsForTooLongBecomesAnError) {
   EXPECT_EQ(idle.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n") << "it was done all the same";
 }
 
-TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
+TEST(DiskGate, AClientWhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
   ImpatientServer server;
   Wire client{server};
   for (int i = 0; i < 5; ++i) {
@@ -243,7 +243,7 @@ TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
     server.pass_s(8);
     server.disk.close();
     client.send("set k 0 0 1\r\n2\r\n");
-    server.disk.on_disk = server.disk.current - 1;  // the first of the two alone
+    server.disk.on_disk = server.disk.current - 1;  // only the first of the two
     server.run();
     EXPECT_EQ(client.received(), "STORED\r\n");
     server.pass_s(8);
@@ -266,7 +266,7 @@ TEST(DiskGate, PacketsAreNotMixedWithALineOfText) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST(DiskGate, WhoIsNotReadForTooLongIsToldSo) {
+TEST(DiskGate, AClientThatIsNotReadForTooLongGetsAnError) {
   ImpatientServer server;
   Wire client{server};
   server.disk.full = true;
@@ -278,7 +278,7 @@ TEST(DiskGate, WhoIsNotReadForTooLongIsToldSo) {
   EXPECT_FALSE(server.disk.waiting);
 }
 
-TEST(DiskGate, WhatWasHeldWhenTheDiskBrokeIsToldToBeUnknown) {
+TEST(DiskGate, RepliesHeldWhenTheDiskFailedBecomeOutcomeUnknown) {
   ImpatientServer server;
   Wire writer{server};
   writer.send("set k 0 0 1\r\n1\r\n");
@@ -288,7 +288,7 @@ TEST(DiskGate, WhatWasHeldWhenTheDiskBrokeIsToldToBeUnknown) {
   EXPECT_TRUE(writer.closed());
 }
 
-TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
+TEST(DiskGate, AWorkerParksAfterTheEndOfItsRoundUnlessBytesHaveArrived) {
   DiskServer server;
   runtime::Worker& worker = server.machine[0];
   EXPECT_EQ(server.disk.unparks, 1) << "the first round";
@@ -302,7 +302,7 @@ TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
   client.send("set k 0 0 1\r\n1\r\n");
   EXPECT_EQ(server.disk.unparks, 2);
   server.disk.sync();
-  server.net.block(worker, runtime::Poller::kForever);  // and would for ever
+  server.net.block(worker, runtime::Poller::kForever);  // it would block for ever
   EXPECT_EQ(server.disk.parks, 1);
   server.run();
   EXPECT_EQ(client.received(), "STORED\r\n");

@@ -1,4 +1,4 @@
-// Clients of the binary protocol at a node that does not have their keys: they get the packets that the owner gives.
+// Clients of the binary protocol at a node without their keys: they get the same packets as from the owner.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -24,7 +24,7 @@ using Answers = std::vector<std::string>;
 
 const std::string kNoop = Packet{.code = opcode::noop, .opaque = "last"}.wire();
 
-/// What is answered to packets, up to the answer to a noop behind them.
+/// The replies to packets, up to the reply to a final noop.
 Answers ask(const BlockingClient& client, const std::string& packets) {
   client.send(packets + kNoop);
   const std::string end = "\x81\x0a" + std::string(10, '\0') + "last" + std::string(8, '\0');
@@ -35,7 +35,7 @@ Answers ask(const BlockingClient& client, const std::string& packets) {
   return all_told(all);
 }
 
-/// Uniques grow from one item to the next: that there is one counts.
+/// Uniques grow from one item to the next, so only their presence is compared.
 Answers without_uniques(Answers answers) {
   static const std::regex kUnique{" cas [0-9]+"};
   for (std::string& answer : answers) {
@@ -49,7 +49,7 @@ std::string in(opcode code, const std::string& key, const std::string& value = {
   return Packet{.code = code, .key = key, .value = value, .extras = extras, .cas = cas}.wire();
 }
 
-/// One conversation about a key that has no item at its beginning; each opcode, loud and quiet.
+/// One conversation about a key without an item at the beginning; each opcode, loud and quiet.
 std::vector<std::string> conversation(const std::string& key) {
   const std::string time = big(1000, 4);
   std::vector<std::string> all;
@@ -135,7 +135,7 @@ TEST(ForwardedBinary, EveryRequestIsAnsweredAsByTheOwner) {
   }
 }
 
-/// Any request, maybe one that is none.
+/// A random packet, which may be malformed.
 std::string some_packet(std::mt19937& dice) {
   const auto below = [&dice](std::size_t n) { return static_cast<std::size_t>(dice() % n); };
   const std::vector<std::string> keys{"key",
@@ -243,7 +243,7 @@ TEST(ForwardedBinary, KeysOfManyNodesAreAnsweredInTheirOrder) {
   EXPECT_EQ(without_uniques(ask(client, gets)), all);
 }
 
-TEST(ForwardedBinary, AValueThatIsTooLargeTakesAwayWhatWasThere) {
+TEST(ForwardedBinary, AValueThatIsTooLargeDeletesTheOldValue) {
   Nodes nodes;
   const BlockingClient client{nodes[0].port()};
   const std::string large(1'048'577, 'x');
@@ -257,7 +257,7 @@ TEST(ForwardedBinary, AValueThatIsTooLargeTakesAwayWhatWasThere) {
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 0U);
 }
 
-TEST(ForwardedBinary, WhatCannotBeDoneIsAnError) {
+TEST(ForwardedBinary, ARequestThatCannotBeExecutedIsAnError) {
   Nodes nodes{{.patience_ms = 50}};
   nodes[0].forget(1);
   const BlockingClient client{nodes[0].port()};

@@ -1,4 +1,4 @@
-// The time of a request that another node answers, where that one's log holds the reply back: both nodes tell it.
+// The latency of a forwarded request whose reply the owner's log holds back: both nodes report it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Holds every reply to a write back until the test lets them go, as logs do until the brokers have answered.
+/// Holds every reply to a write until the test releases it, as logs do until the brokers acknowledge.
 class LateLog final : public DiskGate {
  public:
   Round begin_round(std::size_t /*worker*/, std::uint64_t now_us) noexcept override {
@@ -36,7 +36,7 @@ class LateLog final : public DiskGate {
   std::atomic<std::uint64_t> durable_{0};
 };
 
-/// The longest that a node tells of commands of one kind; 0: none was timed.
+/// The longest latency that a node reports for a kind of command; 0: no request was timed.
 std::uint64_t longest_ns(RoutedNode& node, command_kind kind) {
   LatencyHistogram::Counts counts{};
   for (const RequestSampler* const sampler : node.network().samplers()) {
@@ -53,8 +53,8 @@ void wait_until(const Condition& holds) {
   ASSERT_TRUE(holds());
 }
 
-// A client that asks the owner, and one that asks another node.
-TEST(ForwardedTimes, EachNodeTellsAtLeastWhatTheClientWaitedForTheLog) {
+// One client asks the owner, one asks another node.
+TEST(ForwardedTimes, BothNodesReportTheWaitForTheLog) {
   constexpr std::chrono::milliseconds kHeldFor{60};
   for (const std::size_t asked : {std::size_t{1}, std::size_t{0}}) {
     LateLog log;

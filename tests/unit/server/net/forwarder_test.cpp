@@ -1,4 +1,4 @@
-// Requests that come to a node that does not have their keys: answered as by the node that has them, byte for byte.
+// Requests at a node without their keys: the replies are byte for byte those of the owner.
 #include "server/net/forwarder.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// One conversation about the key `%`, which begins with no item there.
+/// One conversation about the key `%`, which has no item at the beginning.
 const std::vector<std::string> kConversation = {"get %\r\n",
                                                 "set % 5 0 3\r\nabc\r\n",
                                                 "get %\r\n",
@@ -101,7 +101,7 @@ TEST(Forwarder, APipelineIsAnsweredInItsOrder) {
   BlockingClient other{nodes[2].port()};
   std::string requests;
   for (const std::string& request : kConversation) {
-    requests += request == "mn\r\n" ? "" : about(request, "key");  // it would look like the end
+    requests += request == "mn\r\n" ? "" : about(request, "key");  // mn would look like the end
   }
   const std::string direct = owner.ask(requests + requests);
   owner.ask("delete key\r\ndelete keyx\r\ndelete keyn\r\ndelete keym\r\n");
@@ -122,7 +122,7 @@ TEST(Forwarder, UniquesAreTheOwners) {
   EXPECT_EQ(other.ask("mg key v C" + unique + "\r\n"), owner.ask("mg key v C" + unique + "\r\n"));
   EXPECT_EQ(other.ask("ms a2V5 3 b C" + unique + "\r\ntwo\r\n"), "EX\r\n");
   EXPECT_EQ(other.ask("mg a2V5 b k c v\r\n"), owner.ask("mg a2V5 b k c v\r\n"));
-  EXPECT_EQ(other.ask("ms AAE= 3 b\r\ntwo\r\n"), "HD\r\n");  // shard 0: its own
+  EXPECT_EQ(other.ask("ms AAE= 3 b\r\ntwo\r\n"), "HD\r\n");  // shard 0, the node's own
   EXPECT_EQ(owner.ask("mg AAE= b k v\r\n"), "VA 3 kAAE= b\r\ntwo\r\n");
 }
 
@@ -171,8 +171,8 @@ TEST(Forwarder, LargeValuesGoBothWays) {
   }
 }
 
-// Whatever bytes the key has: what is sent on is one request.
-TEST(Forwarder, AValueThatIsTooLargeTakesAwayWhatWasThere) {
+// Whatever bytes the key has, it is forwarded as one request.
+TEST(Forwarder, AValueThatIsTooLargeDeletesTheOldValue) {
   Nodes nodes;
   BlockingClient owner{nodes[1].port()};
   BlockingClient other{nodes[0].port()};
@@ -191,14 +191,14 @@ TEST(Forwarder, AValueThatIsTooLargeTakesAwayWhatWasThere) {
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 0U);
 }
 
-TEST(Forwarder, ClientsThatLeaveDisturbNobody) {
+TEST(Forwarder, ClientsThatLeaveDisturbNoOthers) {
   Nodes nodes;
   for (int i = 0; i < 50; ++i) {
     BlockingClient leaves{nodes[0].port()};
     leaves.send(set("key", "x") + "get key zoo\r\nget key\r\nmg zoo v\r\n" +
                 set("zoo", std::string(20'000, 'z')));
   }
-  // Nobody waited for what they wrote, so that it may still be on its way.
+  // No client waited for these writes, so they may still be in flight.
   BlockingClient client{nodes[0].port()};
   std::string found;
   for (int i = 0; i < 1000 && found.empty(); ++i) {

@@ -1,4 +1,4 @@
-// How long wrong passwords make their connection and their address wait, and that the table stays small.
+// How long wrong passwords delay their connection and their address, and that the table stays small.
 #include "server/net/login_delays.hpp"
 
 #include <gtest/gtest.h>

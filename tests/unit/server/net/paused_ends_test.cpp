@@ -1,5 +1,5 @@
-// Clients end while their connection is paused by something that others end: room, memory, a rate, a login, the journal, the
-// disk. However long that takes, one that is gone has given its slot back.
+// Clients end while their connection waits for room, memory, a rate, a login, the journal or the disk. However long the wait
+// is, the slot of a client that is gone is free at once.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -111,7 +111,7 @@ TEST(PausedEnds, WhileAPageWaitsForRoom) {
   }
 }
 
-// Room is made behind all else, in several rounds. The clock stands, so that nothing is made by and by.
+// Room is made after all other work, in several rounds. The clock stands still, so that the timer makes none.
 TEST(PausedEnds, WhileMemoryIsMadeForItsValue) {
   for (const Way& way : text_ways()) {
     TwoWorkers server;

@@ -1,4 +1,4 @@
-// What a session takes of its worker's shares of memory: replies to come, input that is not complete.
+// The memory that a session takes from its worker's shares: expected replies and unfinished input.
 #include <string>
 
 #include "tests/unit/server/net/session_fixture.hpp"
@@ -14,7 +14,7 @@ std::string repeated(const std::string& line, int count) {
   return all;
 }
 
-/// Uses up a share, so that there is none for usual lines either.
+/// Uses up a share, so that even usual lines find no room.
 class UsedUp final : public InputRelief {
  public:
   UsedUp(Client& client, MemoryShare& share) : share_(share) {
@@ -54,7 +54,7 @@ TEST(SessionRoom, RequestsWithLongRepliesAreInFlightOneOrTwoAndShortOnesMany) {
   for (const std::size_t value : {std::size_t{10}, std::size_t{1'000'000}}) {
     Client client;
     client.ask("set k 0 0 " + std::to_string(value) + "\r\n" + std::string(value, 'v') + "\r\n");
-    client.ask("get k\r\nget k\r\n");  // learns how long they are
+    client.ask("get k\r\nget k\r\n");  // the session learns the length of its replies
     client.ask("get k\r\nget k\r\n");
     client.store.most_pending = 0;
     client.send(repeated("get k\r\n", 200));
@@ -68,7 +68,7 @@ TEST(SessionRoom, RequestsWithLongRepliesAreInFlightOneOrTwoAndShortOnesMany) {
   }
 }
 
-TEST(SessionRoom, WhatIsPromisedIsTakenBack) {
+TEST(SessionRoom, ReservedRoomIsGivenBack) {
   Client client;
   MemoryShare& share = client.directory.share();
   client.ask("set k 0 0 1\r\nv\r\n" + repeated("get k\r\n", 100));
@@ -156,7 +156,7 @@ TEST(SessionRoom, ABatchWithoutRoomDoesNothingAndTheStreamStaysInStep) {
   EXPECT_EQ(client.ask("get a b\r\n"), "END\r\n");
 }
 
-TEST(SessionRoom, WhatWasKeptOfALostClientIsGivenBack) {
+TEST(SessionRoom, TheMemoryOfALostClientIsGivenBack) {
   Client client;
   MemoryShare& share = client.host.input.share();
   client.send("mb 3\r\nms a 1\r\n1\r\nmg a v\r\nms b 1000\r\nhalf");

@@ -1,4 +1,4 @@
-// Connections of workers that speak TLS: that they move, what they count for, and whose buffers stay.
+// TLS connections of workers: moves, counters, and buffers.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -17,7 +17,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// A client of a worker that speaks TLS.
+/// A client of a worker, over TLS.
 class TlsClientOf {
  public:
   TlsClientOf(TwoWorkers& server, const Door& door, bool shakes = true)
@@ -85,7 +85,7 @@ TEST_F(TlsConnection, ThatShakesHandsDoesNotMoveAndIsGivenUpInTime) {
   EXPECT_EQ(server.connections(0), 1U);
   server.pass_ms(300);
   for (int look = 0; look < 1000 && server.connections(0) == 1; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the timer goes by real time
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the timer runs by real time
     server.pass_ms(1);
   }
   EXPECT_EQ(server.connections(0), 0U);
@@ -139,7 +139,7 @@ TEST_F(TlsConnection, TheIdlestMakesRoomWhereTheirShareIsUsedUp) {
   EXPECT_EQ(server.nets[0].counters().idle_closed.load(), 1U);
 }
 
-TEST_F(TlsConnection, IsChargedForWhatItTakes) {
+TEST_F(TlsConnection, IsChargedForItsMemory) {
   TwoWorkers server;
   const runtime::MemoryBudget& budget = server.machine.runtime.budget();
   const std::size_t before = budget.category_bytes(runtime::memory_category::buffers);

@@ -1,5 +1,5 @@
-// Users on connections: what is refused in whatever pieces it comes, what goes with a connection that moves, whom a
-// review closes, and how much a second there is.
+// Users on connections: refused requests in pieces of any size, logins of connections that move, connections that a
+// review closes, and rates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class Known : public Client {
   Credentials credentials;
 };
 
-TEST(SessionUsers, WhatIsRefusedIsNotDoneHoweverItComesAndTheRestIs) {
+TEST(SessionUsers, ForbiddenRequestsAreRefusedInPiecesOfAnySizeAndTheOthersExecuted) {
   const std::string requests =
       "set k 0 0 1\r\nv\r\nset p:1 0 0 1\r\nv\r\nms k 1\r\nv\r\nget k\r\nget p:1\r\nget p:1 k p:2\r\nmg k "
       "v\r\nmg p:1 v\r\n"

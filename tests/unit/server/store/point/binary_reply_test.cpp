@@ -44,7 +44,7 @@ class BinaryReplies : public ItemTest {
   }
 };
 
-TEST_F(BinaryReplies, WhatStoresTellsTheUnique) {
+TEST_F(BinaryReplies, StoringCommandsReturnTheUnique) {
   const std::string extras = protocol::set_extras();
   EXPECT_EQ(said({opcode::set, "k", "", extras}, point_result::stored), "1 0 opaq cas 5");
   EXPECT_EQ(said({opcode::setq, "k", "", extras}, point_result::stored), "");
