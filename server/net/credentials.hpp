@@ -42,7 +42,7 @@ class LoginBell {
 enum class login_verdict : std::uint8_t {
   accepted,
   wrong,
-  busy,  ///< too many logins wait, or the server ends: the password was not checked
+  busy,  ///< too many logins are waiting, or the server ends: the password was not checked
 };
 
 /// One attempt to log in. Thread-safety: any thread may read the verdict once it has seen judged().

@@ -193,7 +193,7 @@ TEST(UsersOnWorkers, ClientsAreListedByNumberUntilTheyLeave) {
   WorkerClient two{server, 0};
   EXPECT_EQ(one.ask(login("r")), "STORED\r\n");
   EXPECT_EQ(one.ask("client name batch\r\nclient name a\x01\r\nget a\r\nget a\r\n"),
-            "OK\r\nCLIENT_ERROR a name has at most 64 letters, digits and signs\r\nEND\r\nEND\r\n");
+            "OK\r\nCLIENT_ERROR a client name has at most 64 letters, digits and signs\r\nEND\r\nEND\r\n");
   EXPECT_EQ(names(), "r/batch/0/5 //0/0 ") << "each request counts";
   server.move(0, 1);
   EXPECT_EQ(one.ask("get a\r\n"), "END\r\n");
