@@ -58,7 +58,7 @@ const char* ApplyDealer::deal(std::string_view records) {
   for (const char* at = bytes_->data(); const auto entry = reader.next();
        at = bytes_->data() + reader.position()) {
     if (!std::visit(Visitor{*this, at}, entry->record)) {
-      return "a record that an owner does not make";
+      return "a record of a type that owners never write";
     }
   }
   if (reader.wrong() != nullptr) {

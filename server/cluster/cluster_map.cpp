@@ -49,7 +49,7 @@ std::string mistake_of_nodes(const std::vector<MapNode>& nodes) {
       return place + "name: " + nodes[i].name + " does not follow " + nodes[i - 1].name;
     }
     if (const auto [same, first] = peers.try_emplace(nodes[i].peer, i); !first) {
-      return place + "peer: " + nodes[i].peer + " is that of " + nodes[same->second].name + ", too";
+      return place + "peer: " + nodes[i].peer + " is also the peer of node " + nodes[same->second].name;
     }
   }
   return {};
@@ -82,17 +82,17 @@ std::string mistake_of_shards(const ClusterMap& map) {
     }
     if (shard.from.empty() != (i == 0)) {
       return place +
-             (i == 0 ? "from: must be empty, the least key" : "from: is empty, which only the first is");
+             (i == 0 ? "from: must be empty, the least key" : "from: is empty, which only the first may be");
     }
     if (i > 0 && map.shards[i - 1].from >= shard.from) {
-      return place + "from: does not follow that of shard " + std::to_string(i - 1);
+      return place + "from: is not greater than the one of shard " + std::to_string(i - 1);
     }
     if (shard.partition < 0) {
       return place + "partition: is negative";
     }
     if (const auto [same, first] = partitions.try_emplace(shard.partition, i); !first) {
-      return place + "partition: " + std::to_string(shard.partition) + " is that of shard " +
-             std::to_string(same->second) + ", too";
+      return place + "partition: " + std::to_string(shard.partition) + " is also the partition of shard " +
+             std::to_string(same->second);
     }
     if (std::string wrong = mistake_of_replicas(map, shard); !wrong.empty()) {
       return place + wrong;
@@ -175,16 +175,16 @@ std::vector<std::string> ClusterMap::splits() const {
 
 std::string mistake_of(const ClusterMap& map) {
   if (map.version == 0 || map.version > kMostExact) {
-    return "version: is not from 1 to 2^53 - 1";
+    return "version: must be 1 to 2^53 - 1";
   }
   if (map.cluster == 0 || map.cluster > kMostExact) {
-    return "cluster: is not from 1 to 2^53 - 1";
+    return "cluster: must be 1 to 2^53 - 1";
   }
   if (map.replicas == 0) {
-    return "replicas: is 0";
+    return "replicas: must be at least 1";
   }
   if (map.lease_ms < kShortestLeaseNs / kLeaseUnitNs || map.lease_ms > kLongestLeaseNs / kLeaseUnitNs) {
-    return "lease_ms: is not from 500 to 60000";
+    return "lease_ms: must be 500 to 60000";
   }
   if (map.shards.empty()) {
     return "shards: is empty";
@@ -204,7 +204,7 @@ Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas, std:
   std::ranges::sort(nodes, {}, &MapNode::name);
   const std::size_t count = nodes.size();
   if (replicas > count) {
-    return Error{"each shard is to have " + std::to_string(replicas) + " replicas, and there are only " +
+    return Error{"each shard needs " + std::to_string(replicas) + " replicas, but there are only " +
                  std::to_string(count) + " nodes"};
   }
   ClusterMap map{.version = 1,
@@ -276,8 +276,7 @@ Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string
   ClusterMap changed = map;
   MapShard& one = changed.shards[shard];
   if (one.prefers == node) {
-    return Error{"shard " + std::to_string(shard) + " is to be owned by node " + std::string{node} +
-                 " already"};
+    return Error{"shard " + std::to_string(shard) + " prefers node " + std::string{node} + " already"};
   }
   // A replica that has to go stands last.
   if (!keeps(one, node)) {

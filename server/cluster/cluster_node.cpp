@@ -216,12 +216,12 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
                     ": each takes the other's shards; one of them needs another cluster.node");
       }
     } else {
-      reader_.leave_out(presence_key(name) + ": is no node's word");
+      reader_.leave_out(presence_key(name) + ": is not a node's status");
     }
   }
   if (const std::uint64_t more = reader_.left_out() - std::exchange(told_left_out_, reader_.left_out());
       more != 0) {
-    lines_.warn("cluster " + options_.cluster + ": left out of what somebody put on its board: " +
+    lines_.warn("cluster " + options_.cluster + ": ignored records on the metadata topic: " +
                 reader_.complaint() + (more == 1 ? "" : ", and " + std::to_string(more - 1) + " more"));
   }
   if (const ClusterMap* const map = reader_.map(); map != nullptr && map->version != map_.version) {
@@ -238,9 +238,9 @@ void ClusterNode::hand_over(int patience_ms) {
   if (const std::uint32_t left = open_shards_.load(std::memory_order_relaxed); left != 0) {
     const std::string why = status().not_left;
     lines_.warn("cluster: " + std::to_string(left) + (left == 1 ? " shard was" : " shards were") +
-                " not left to another node in " + std::to_string(patience_ms) + " ms" +
+                " not handed over to another node in " + std::to_string(patience_ms) + " ms" +
                 (why.empty() ? std::string{} : ": " + why) +
-                "; nobody serves them until another node has waited for the lease");
+                "; they are unavailable until their lease has run out");
   }
 }
 
@@ -261,7 +261,7 @@ void ClusterNode::finish() {
   hosted_.clear();
   ending_.drop(runtime_.worker(runtime::WorkerId{0}));
   if (epochs.last_recorded() > epochs.durable()) {
-    lines_.warn("cluster: the logs did not take in all that was written");
+    lines_.warn("cluster: the logs have not acknowledged all writes");
   }
 }
 

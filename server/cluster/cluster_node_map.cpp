@@ -20,7 +20,7 @@ constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< older attempts 
 
 void ClusterNode::take_map(const ClusterMap& map) {
   if (map.cluster != map_.cluster || map.shards.size() != map_.shards.size()) {
-    lines_.warn("cluster: the map on the board is another cluster's; it is not followed");
+    lines_.warn("cluster: ignored the map on the metadata topic: it is another cluster's");
     return;
   }
   lines_.info("cluster: map " + std::to_string(map.version));
@@ -76,7 +76,7 @@ std::string ClusterNode::obstacle(const std::string& name, const HostedShard& sh
   }
   const ShardPresence* const theirs = node->presence.find(shard.id());
   if (theirs == nullptr) {
-    return name + " has nothing of it";
+    return name + " has no copy of it";
   }
   if (theirs->role != "follows") {
     return name + " says \"" + theirs->role + "\"";
@@ -121,7 +121,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
         obstacles += (obstacles.empty() ? "" : ", ") + why;
         return false;
       }
-      lines_.info("shard " + std::to_string(id) + ": goes to " + name);
+      lines_.info("shard " + std::to_string(id) + ": is handed over to " + name);
       hosted->second->leave(alive(name, now_ns)->presence.process);
       return true;
     };
@@ -195,7 +195,7 @@ void ClusterNode::leave_surplus(std::uint64_t now_ns) {
     if (!served) {
       continue;
     }
-    lines_.info("shard " + std::to_string(id) + ": the map does not give it to this node any more");
+    lines_.info("shard " + std::to_string(id) + ": the map no longer assigns it to this node");
     hosted->second->retire();
     retired_.push_back(std::move(hosted->second));
     hosted_.erase(hosted);

@@ -287,19 +287,19 @@ std::string still_missing(const ClusterState& state, std::optional<std::uint32_t
       }
       const ShardPresence* const replica = state.replica(name, i);
       if (replica == nullptr) {
-        return start + "node " + name + " has nothing of it yet";
+        return start + "node " + name + " has no copy of it yet";
       }
       if (!has_data(*replica)) {
         return start + "node " + name +
-               (replica->role == "loads" ? " loads it" : " takes no more of its log (stranded)");
+               (replica->role == "loads" ? " loads it" : " cannot apply its log any more (stranded)");
       }
       if (const std::uint64_t behind = state.behind(*replica); behind > kNearlyThere) {
         return start + "node " + name + " is " + count_text(behind, "message") + " behind";
       }
     }
     if (const std::string owner = state.owner(i); owner != shard.prefers) {
-      return start +
-             (owner.empty() ? "has no owner yet" : "is owned by " + owner + " yet, not by " + shard.prefers);
+      return start + (owner.empty() ? "has no owner yet"
+                                    : "is still owned by " + owner + ", not by " + shard.prefers);
     }
   }
   return {};

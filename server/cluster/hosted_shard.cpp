@@ -53,8 +53,8 @@ std::optional<ShardStart> HostedShard::ousted() {
 
 void HostedShard::stranded() {
   around_.warn(name() +
-               ": its log is not there any more from where memory stands, or has a hole, as compaction "
-               "and others' transactions make them; it is loaded again");
+               ": its log has been cut off at the next position to read, or has a hole, as compaction and "
+               "other programs' transactions leave; the shard is loaded again");
   // Each reload holds all replies of this node and gives up the waiting ones. So it is rare if nothing has
   // changed.
   look_for_end(*log_, shard_.position(), "its log");
@@ -76,7 +76,7 @@ bool HostedShard::submit(std::uint64_t epoch, const std::string& body) {
 }
 
 void HostedShard::strayed() {
-  around_.warn(name() + ": what was written here while it was lost is thrown away");
+  around_.warn(name() + ": writes that this node made after it lost the shard are void and dropped");
   throw_away();
 }
 
@@ -148,10 +148,10 @@ void HostedShard::throw_away() {
 void HostedShard::look_for_end(OrderedLog& log, LogPosition needed, const char* what) {
   log.end([this, needed, what](std::optional<LogPosition> end) {
     if (end && *end < needed) {
-      around_.warn(name() + ": " + what + " ends at " + std::to_string(*end) + ", and is to be read from " +
+      around_.warn(name() + ": " + what + " ends at " + std::to_string(*end) + ", but must be read from " +
                    std::to_string(needed) +
-                   " as the map's topic says: these topics are copies with other offsets, or lost " +
-                   "their end; they cannot be loaded");
+                   " according to the metadata topic: these topics are copies with other offsets, or lost " +
+                   "their end; the shard cannot be loaded");
     }
   });
 }
@@ -177,8 +177,8 @@ void HostedShard::load(std::uint64_t now_ns) {
   const bool silent =
       loader_->now() == SnapshotLoader::state::reading && now_ns >= loader_moved_ns_ + kLongestPauseNs;
   if (loader_->now() == SnapshotLoader::state::failed || silent) {
-    around_.warn(name() + (silent ? ": its snapshot has no end; it is read again, or the next one"
-                                  : ": its snapshot went while it was read; the next one is taken"));
+    around_.warn(name() + (silent ? ": its snapshot is incomplete; it is read again, or the next one"
+                                  : ": its snapshot was removed while it was read; the next one is read"));
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     look_for_end(*snapshots_, loader_->entry().first, "the log of its snapshots");
     const bool same = std::exchange(failed_snapshot_, loader_->entry().number) == failed_snapshot_;
@@ -243,7 +243,7 @@ void HostedShard::settle() {
   }
   if (held_void_ && !open_ && shard_.now() == Shard::role::follows) {
     held_void_ = false;  // all submitted records were acknowledged before the yield
-    around_.info(name() + ": left to another node");
+    around_.info(name() + ": handed over to another node");
   }
   if (open_at_ && !loading_ && !clean_at_ && around_.pipeline.counts_again(id_) && shard_.serves() &&
       around_.memory.finished() >= *open_at_ && !around_.memory.failed()) {
@@ -339,7 +339,7 @@ void HostedShard::take_snapshot(std::uint64_t least_bytes) {
 
 void HostedShard::give_up_taking(const char* why) {
   ++counters_.snapshots_failed;
-  around_.warn(name() + ": no snapshot: " + why);
+  around_.warn(name() + ": no snapshot was taken: " + why);
   taking_.reset();
 }
 
@@ -347,7 +347,7 @@ void HostedShard::give_up_taking(const char* why) {
 // once they are durable.
 void HostedShard::go_on_taking() {
   if (taking_->thrown_away != counters_.thrown_away) {
-    give_up_taking("memory was thrown away meanwhile");
+    give_up_taking("the shard's memory was dropped meanwhile");
     return;
   }
   if (taking_->told || around_.memory.finished() < taking_->after) {
@@ -362,7 +362,7 @@ void HostedShard::go_on_taking() {
     case SnapshotWriter::state::writing:
       return;
     case SnapshotWriter::state::failed:
-      give_up_taking("its log did not take it in");
+      give_up_taking("the log did not acknowledge it");
       return;
     case SnapshotWriter::state::stored:
       break;

@@ -47,7 +47,7 @@ struct KafkaBoard::Parts : kafka::Caller {
     for (const auto& [property, value] : options.properties) {
       if (rules.contains(property) || reading.contains(property)) {
         throw std::runtime_error("cluster.properties: " + property +
-                                 " is not to be set: the map relies on what it is");
+                                 " must not be set: the map relies on its value");
       }
     }
     kafka::Conf writes = configuration(options, rules);

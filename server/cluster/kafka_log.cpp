@@ -47,7 +47,7 @@ struct KafkaClient::Parts : kafka::Caller {
     for (const auto& [name, value] : options.properties) {
       if (rules.contains(name) || reading.contains(name) || name == "bootstrap.servers") {
         throw std::runtime_error("cluster.properties: " + name +
-                                 " is not to be set: shards rely on what it is");
+                                 " must not be set: shards rely on its value");
       }
     }
     if (bell < 0) {

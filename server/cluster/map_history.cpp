@@ -40,13 +40,13 @@ std::string_view node_of_key(std::string_view key) {
 
 std::string MapHistory::mistake_behind(const ClusterMap& map, std::uint64_t version) const {
   if (map.version != version) {
-    return "version: is not that of the key";
+    return "version: differs from the record's key";
   }
   if (current_ && map.cluster != current_->cluster) {
-    return "cluster: is another one";
+    return "cluster: is the id of another cluster";
   }
   if (current_ && !same_shards(map, *current_)) {
-    return "shards: begin elsewhere than before, or are in other logs";
+    return "shards: boundaries or log partitions differ from the previous map";
   }
   return {};
 }

@@ -100,7 +100,8 @@ Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit&
     });
     if (!decided) {
       return Error{
-          "the brokers did not take the map, and may yet: look at the status before it is tried again" +
+          "the brokers have not acknowledged the new map, but may still write it: see mxkvd cluster status "
+          "before you retry" +
           reason(board)};
     }
     // Another writer that made the same change did no harm.

@@ -104,7 +104,7 @@ std::string_view text_of(message_flaw flaw) noexcept {
     case message_flaw::none:
       return "fine";
     case message_flaw::foreign:
-      return "no message of mxkvd";
+      return "not a message of mxkvd";
     case message_flaw::version:
       return "of a newer version of mxkvd";
     case message_flaw::damaged:

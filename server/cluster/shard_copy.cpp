@@ -112,7 +112,7 @@ ShardCopy::state ShardCopy::step() {
     return state::broken;
   }
   if (feed_.damaged() > 0) {
-    return broken("its log holds a record that no owner writes");
+    return broken("its log has a record of a type that owners never write");
   }
   if (trimmed_ || loader_.now() == SnapshotLoader::state::failed) {
     return state::trimmed;

@@ -189,7 +189,7 @@ void ShardMemory::fail(std::string_view text) {
 
 void ShardMemory::lacks_memory(runtime::Worker& worker) {
   worker.local<WorkerContext>().count_no_memory();
-  fail("out of memory for what the log says");
+  fail("out of memory while applying the log");
 }
 
 std::string ShardMemory::failure() const {

@@ -35,7 +35,7 @@ int wait_for_report(int pipe) {
     bytes = read(pipe, &code, 1);
   } while (bytes < 0 && errno == EINTR);
   close(pipe);
-  return bytes == 1 ? code : complain(kExitFailed, "the daemon died before it served");
+  return bytes == 1 ? code : complain(kExitFailed, "the daemon died before it was ready");
 }
 
 /// Closes all descriptors from 3 on except `kept`.

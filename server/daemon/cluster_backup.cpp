@@ -44,7 +44,7 @@ class Backup {
   std::string write() {
     const std::string path = command_.file.string();
     if (std::filesystem::exists(path)) {
-      return path + ": is there already; name another file";
+      return path + ": already exists; name another file";
     }
     cli::OutputFile file{path};
     const std::string shards = command_.only_shard ? "shard " + std::to_string(*command_.only_shard)
@@ -57,7 +57,7 @@ class Backup {
       }
       if (std::string wrong = copy(shard); !wrong.empty()) {
         return "shard " + std::to_string(shard) + ": " + wrong + "; " + cli::part_name(path) +
-               " is no backup";
+               " is not a complete backup";
       }
     }
     writer_->finish(totals_);
@@ -89,15 +89,15 @@ class Backup {
           return made.wrong();
         case ShardCopy::state::reading: {
           const std::string error = engine_.last_error();
-          return "the brokers told nothing for " + std::to_string(kPatienceMs / 1000) + " s" +
+          return "the brokers sent nothing for " + std::to_string(kPatienceMs / 1000) + " s" +
                  (error.empty() ? "" : " (" + error + ")");
         }
         case ShardCopy::state::trimmed:
           break;
       }
     }
-    return "newer snapshots replaced what was being read, " + std::to_string(kMostTries) +
-           " times: a greater cluster.snapshot leaves more time";
+    return "newer snapshots replaced the one being read, " + std::to_string(kMostTries) +
+           " times: raise cluster.snapshot, so that a snapshot lasts longer";
   }
 
   /// Returns when the copy ends, or when no message has arrived for too long.

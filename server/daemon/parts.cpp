@@ -63,8 +63,8 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
   if (options.cluster.lease_ms != start.map.lease_ms &&
       config::find_origin(options.origins, "cluster.lease") != nullptr) {
     log.warning("cluster.lease is " + config::format_duration_ms(options.cluster.lease_ms) +
-                ", and is not followed: the cluster's map says " +
-                config::format_duration_ms(start.map.lease_ms) + " (mxkvd cluster lease changes it)");
+                ", but is ignored: the cluster's map says " + config::format_duration_ms(start.map.lease_ms) +
+                " (mxkvd cluster lease changes it)");
   }
 }
 

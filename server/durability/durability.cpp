@@ -75,11 +75,11 @@ void Durability::tell(const Recovered& found, double seconds) {
     log_.warn("journal: it ends at a gap: " + found.gap);
   }
   if (!found.left_off.empty()) {
-    log_.warn("journal: what stands behind damage is left out: " + found.left_off);
+    log_.warn("journal: the records behind damage are left out: " + found.left_off);
   }
   if (found.clock_behind) {
     log_.warn("journal: the wall clock is behind the last group, of " + utc_text(found.last_unix_us) +
-              "; times to live and uniques go on from there, without the time in which no server ran");
+              "; times to live and uniques go on from that time, without the time in which no server ran");
   }
   if (left_out_.size() != 0) {
     log_.warn(
@@ -184,7 +184,7 @@ void Durability::changed() {
     if (exits) {
       log_.fatal(text);
     }
-    log_.warn(text + "; what waited for it is not answered, and a checkpoint is made");
+    log_.warn(text + "; the replies that waited for it are not sent, and a checkpoint is made");
   }
   if (std::string refusal = writer.refusal(); refusal != refusal_) [[unlikely]] {
     if (refusal.empty()) {
@@ -231,7 +231,7 @@ void Durability::finish() {
   record_accesses(store_, std::max(served_from_us_, checkpointer_->status().ages_from_us),
                   runtime_.clock().steady_us(), *journal_);
   if (!journal_->flush_all_now()) {
-    log_.warn("journal: the end is not on disk: " + journal_->writer().last_error());
+    log_.warn("journal: the last records are not on disk: " + journal_->writer().last_error());
     return;
   }
   if (const auto error =

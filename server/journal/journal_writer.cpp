@@ -282,9 +282,8 @@ void JournalWriter::give_up(int error) {
     last_error_ = path + ": " + text_of(error);
   }
   judge();
-  hooks_.warn(
-      "journal: " + path + ": " + text_of(error) +
-      "; what was to be written there is not on disk, and no write is answered before a checkpoint is");
+  hooks_.warn("journal: " + path + ": " + text_of(error) +
+              "; these records are not on disk, and no write is answered before a checkpoint is");
   hooks_.on_change();
 }
 
@@ -378,10 +377,10 @@ void JournalWriter::judge() {
     if (unmade_ || out_of_space() || ahead_failed_) {
       refusal_ = last_error_;
     } else {
-      refusal_ = full_
-                     ? "it has more than the " + std::to_string(most_bytes_.load(std::memory_order_relaxed)) +
-                           " bytes that it may have"
-                     : std::string{};
+      refusal_ = full_ ? "it is larger than its limit of " +
+                             std::to_string(most_bytes_.load(std::memory_order_relaxed)) +
+                             " bytes (durability.journal_most)"
+                       : std::string{};
     }
   }
   state_.store(unmade_   ? journal_state::broken

@@ -43,12 +43,12 @@ std::optional<Record> RecordReader::read(const Header& header) noexcept {
   switch (header.type) {
     case record_type::gone:
       if (header.bits > static_cast<std::uint8_t>(gone_reason::evicted) || header.b != 0) {
-        return fail("a record has bits that are not known");
+        return fail("a record has unknown bits");
       }
       return GoneRecord{header.order, take(header.a), static_cast<gone_reason>(header.bits)};
     case record_type::touch: {
       if (header.b > kMostAccess >> 8U) {
-        return fail("a record has bits that are not known");
+        return fail("a record has unknown bits");
       }
       const auto expiry = take_number<std::uint32_t>();
       return TouchRecord{header.order, take(header.a), expiry,
@@ -66,12 +66,12 @@ std::optional<Record> RecordReader::read(const Header& header) noexcept {
     case record_type::put:
       break;
   }
-  return fail("a record is of a type that is not known");
+  return fail("a record is of an unknown type");
 }
 
 std::optional<Record> RecordReader::read_put(const Header& header) noexcept {
   if ((header.bits & ~record_bits::kOfPut) != 0) {
-    return fail("a record has bits that are not known");
+    return fail("a record has unknown bits");
   }
   PutRecord put;
   put.order = header.order & kMostOrder;
@@ -100,7 +100,7 @@ std::optional<Record> RecordReader::read_put(const Header& header) noexcept {
 
 std::optional<Record> RecordReader::read_range(const Header& header) noexcept {
   if ((header.bits & ~record_bits::kOfRange) != 0) {
-    return fail("a record has bits that are not known");
+    return fail("a record has unknown bits");
   }
   const auto items = take_number<std::uint64_t>();
   if (header.type == record_type::range_gone) {

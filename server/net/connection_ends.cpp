@@ -35,7 +35,8 @@ void Connection::check_times(std::uint64_t now_ns) {
              session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
              now_ns - silent_since_ns() >= limits.idle_timeout_ms * kNsPerMs) {
     NetCounters::add(net_.counters().idle_closed);
-    net_.host().happenings->note(happening::closed_idle, client_name());
+    net_.host().happenings->note(happening::closed_idle,
+                                 client_name() + ": no request for limits.idle_timeout");
     ends_for_ = "idle_timeout";
     close();
   }
@@ -59,7 +60,7 @@ void Connection::close_for_input() {
   MXKV_ASSERT(!closed() && !session_->running(), "no session is refused in the middle of its input");
   if (stage_ == connection_stage::greeting) {
     net_.refused_input();
-    give_up_handshake("there is no memory to wait for the rest of it");
+    give_up_handshake("out of memory to wait for the rest of it");
     return;
   }
   session_.step().refuse_input();

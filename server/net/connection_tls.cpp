@@ -97,7 +97,7 @@ bool Connection::begin_tls() {
   if (begins == opening::other) {
     NetCounters::add(net_.counters().handshake_errors);
     net_.host().happenings->note(happening::foreign_protocol,
-                                 client_name() + ": it speaks no TLS, which its listener asks for");
+                                 client_name() + ": it does not speak TLS, which its listener requires");
     static_cast<void>(
         ::send(socket_, protocol::kWantsTls.data(), protocol::kWantsTls.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     ::shutdown(socket_, SHUT_WR);

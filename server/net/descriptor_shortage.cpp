@@ -37,8 +37,8 @@ void DescriptorShortage::begin(int error) {
   if (told_) {
     told_ns_ = begun_ns_;
     log_.warn(std::string{"no connection can be accepted ("} + std::strerror(error) + allowed_descriptors() +
-              "): those that come are refused; ulimit -n or LimitNOFILE allows more, "
-              "limits.connections fewer");
+              "): new connections are refused; raise ulimit -n or LimitNOFILE, "
+              "or lower limits.connections");
   }
 }
 

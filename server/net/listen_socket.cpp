@@ -103,7 +103,7 @@ std::string clear_path(const std::string& path) {
     return {};  // other errors than a missing file show up in bind()
   }
   if (!S_ISSOCK(found.st_mode)) {
-    return "the file exists and is no socket";
+    return "the file exists and is not a socket";
   }
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (probe < 0) {
@@ -182,12 +182,12 @@ Result<ListenSocket> ListenSocket::inherit(int descriptor) {
     return Error{"descriptor " + std::to_string(descriptor) + ": " + why};
   };
   if (fcntl(descriptor, F_GETFD) < 0) {
-    return failed("was said to be passed in, but is not open");
+    return failed("was announced as passed in, but is not open");
   }
   const int family = socket_option(descriptor, SO_DOMAIN);
   if (socket_option(descriptor, SO_ACCEPTCONN) != 1 || socket_option(descriptor, SO_TYPE) != SOCK_STREAM ||
       (family != AF_INET && family != AF_INET6 && family != AF_UNIX)) {
-    return failed("is no listening stream socket");
+    return failed("is not a listening stream socket");
   }
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0 ||

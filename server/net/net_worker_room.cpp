@@ -166,8 +166,9 @@ bool NetWorker::has_tls_room() {
     return false;
   }
   NetCounters::add(counters_.idle_closed);
-  host_.happenings->note(happening::closed_idle,
-                         idlest->client_name() + ": TLS has no memory for more connections");
+  host_.happenings->note(
+      happening::closed_idle,
+      idlest->client_name() + ": idle for longest, and new TLS connections need its memory");
   idlest->close();
   return true;
 }

@@ -119,7 +119,7 @@ void PeerLink::shake_hands(std::uint64_t now_ns) {
       break;
     default:
       if (socket_.complaint().empty()) {
-        owner_.complained(address_, "it left, maybe since it speaks no TLS");
+        owner_.complained(address_, "it closed the connection, perhaps because it does not speak TLS");
       }
       fail(now_ns);
       break;

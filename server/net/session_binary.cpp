@@ -51,7 +51,7 @@ std::size_t Session::take_binary(std::string_view data) {
     return 0;
   }
   if (parsed.what == protocol::outcome::close) {
-    note(happening::foreign_protocol, ": no request of the binary protocol begins so");
+    note(happening::foreign_protocol, ": its bytes are not a request of the binary protocol");
     drain_in_error();
     return data.size();
   }

@@ -188,10 +188,10 @@ void TlsContext::look_at_certificate(const std::string& file, std::vector<std::s
   if (X509_cmp_current_time(until) < 0) {
     doubts.push_back(file + ": the certificate expired on " + text_of(until) + ": clients will refuse it");
   } else if (X509_cmp_current_time(from) > 0) {
-    doubts.push_back(file + ": the certificate holds from " + text_of(from) +
+    doubts.push_back(file + ": the certificate is valid from " + text_of(from) +
                      " on: clients refuse it until then");
   } else if (known && days < kEndsSoonDays) {
-    doubts.push_back(file + ": the certificate ends in " + std::to_string(days) + " days, on " +
+    doubts.push_back(file + ": the certificate expires in " + std::to_string(days) + " days, on " +
                      text_of(until));
   }
 }

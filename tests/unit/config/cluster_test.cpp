@@ -148,7 +148,7 @@ TEST(Cluster, PropertiesAreNamesWithOrWithoutMappings) {
             "1:24: cluster.properties.a: is a list (allowed: one value)\n"
             "1:32: cluster.properties.b: has no value (allowed: one value)");
   EXPECT_EQ(wrong("cluster: {properties: {bootstrap.servers: a}}\n"),
-            "1:43: cluster.properties.bootstrap.servers: is not to be set here (allowed: cluster.brokers)");
+            "1:43: cluster.properties.bootstrap.servers: must not be set here (allowed: cluster.brokers)");
   EXPECT_EQ(wrong("cluster: {properties: {Acks: 1}}\n"),
             "1:30: cluster.properties.Acks: is not the name of a property (allowed: small letters, digits, . "
             "_ -)");

@@ -69,7 +69,7 @@ TEST(BoardReader, UnknownKeysAreCountedAndReported) {
   tell(reader, snapshot_by(1, 100, 20));
   EXPECT_EQ(reader.left_out(), 0U);
   reader.put_up(1, snapshot_key(3), "{}");
-  EXPECT_EQ(reader.complaint(), "snapshot/3: is no snapshot");
+  EXPECT_EQ(reader.complaint(), "snapshot/3: is not a snapshot's entry");
   EXPECT_THAT(reader.take_outdated(), ElementsAre(3)) << "who begins anew is to find the one that is";
   EXPECT_EQ(reader.snapshot(3)->node, 1U);
   reader.put_up(2, snapshot_key(3), std::nullopt);
@@ -81,7 +81,7 @@ TEST(BoardReader, UnknownKeysAreCountedAndReported) {
   for (const char* const key :
        {"", "x", "map/", "map/0/1", "map/x/1", "map/99999999999999999999/1", "node/"}) {
     reader.put_up(5, key, "x");
-    EXPECT_EQ(reader.complaint(), std::string{key} + ": is nothing of a board's");
+    EXPECT_EQ(reader.complaint(), std::string{key} + ": is not a key of mxkvd");
   }
   EXPECT_EQ(reader.left_out(), 11U);
   reader.put_up(6, "node/a", "whoever hears it looks at it");

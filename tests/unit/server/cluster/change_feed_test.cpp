@@ -79,9 +79,10 @@ TEST_F(Fed, BeginsInTheMiddleOfATerm) {
   EXPECT_NE(told[0].find(R"("key":"y")"), std::string::npos);
 }
 
-TEST_F(Fed, BeginsAmongWhatAnOustedOwnerStillWrote) {
-  read(group(3, 7, 9, put("v", "void", 5)));  // the claim of term 4 was before: nobody can tell yet
-  read(open(4, 6));                           // came too late
+TEST_F(Fed, BeginsAmongGroupsOfAnOustedOwner) {
+  read(group(3, 7, 9,
+             put("v", "void", 5)));  // the claim of term 4 came before: whether this counts is not known yet
+  read(open(4, 6));                  // this message came too late
   read(group(4, 9, 1, put("x", "1", 6), 1, 2));
   read(group(4, 9, 2, put("y", "1", 7)));
   read(open(5, 8));

@@ -113,7 +113,7 @@ TEST_F(ClusterNodeTest, AnOwnerWhoseLeaseRanOutReportsThatItDoesNotServe) {
   EXPECT_EQ(node.status().lapsed, 1U);
   EXPECT_THAT(warnings.all(),
               ElementsAre("cluster: 1 shard that this node owns is not served: the brokers have not "
-                          "acknowledged anything for a lease: nobody there"));
+                          "acknowledged anything for the length of a lease: nobody there"));
   engine.down = false;
   pass_ms(3000);
   EXPECT_TRUE(node.status().shards[0].presence.serves);
@@ -173,7 +173,7 @@ TEST_F(TwoReplicasTest, ANodeWhoseShardsNoOtherTakesSaysWhy) {
   other_says({{.id = 0, .role = "stranded", .term = 1, .position = 100, .serves = false}});
   end(300);
   EXPECT_THAT(warnings.all(),
-              Contains(HasSubstr("not left to another node in 300 ms: shard 0: b says \"stranded\"")));
+              Contains(HasSubstr("not handed over to another node in 300 ms: shard 0: b says \"stranded\"")));
 }
 
 }  // namespace

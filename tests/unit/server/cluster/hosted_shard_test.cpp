@@ -240,8 +240,8 @@ TEST_F(HostedShardTest, TopicsThatAreShorterThanTheBoardSaysAreToldToBeCopies) {
   const auto tells = [this](const std::string& text) {
     return std::ranges::count_if(warnings, [&](const std::string& line) { return line.starts_with(text); });
   };
-  EXPECT_GE(tells("shard 0: its log ends at 0, and is to be read from 5000"), 1);
-  EXPECT_GE(tells("shard 1: the log of its snapshots ends at 0, and is to be read from 900"), 1);
+  EXPECT_GE(tells("shard 0: its log ends at 0, but must be read from 5000"), 1);
+  EXPECT_GE(tells("shard 1: the log of its snapshots ends at 0, but must be read from 900"), 1);
   EXPECT_LE(warnings.size(), 60U) << "it is tried again and again, and more and more seldom";
 }
 
@@ -252,8 +252,8 @@ TEST_F(HostedShardTest, ASnapshotWithoutAnEndIsReadAgain) {
   EXPECT_FALSE(is_here(0));
   EXPECT_TRUE(is_here(1));
   ASSERT_FALSE(warnings.empty());
-  EXPECT_EQ(warnings.front(), "shard 0: its snapshot has no end; it is read again, or the next one");
-  newest[0] = SnapshotEntry{};  // of nothing
+  EXPECT_EQ(warnings.front(), "shard 0: its snapshot is incomplete; it is read again, or the next one");
+  newest[0] = SnapshotEntry{};  // an empty entry
   pass_s(90);
   EXPECT_TRUE(is_here(0));
 }

@@ -152,8 +152,8 @@ TEST_F(KafkaBoardTest, PropertiesThatAreNoneOrNotToBeSetAreNamed) {
     return "";
   };
   EXPECT_THAT(error("no.such.thing"), HasSubstr("cluster.properties: no.such.thing"));
-  EXPECT_THAT(error("acks"), HasSubstr("acks is not to be set"));
-  EXPECT_THAT(error("enable.partition.eof"), HasSubstr("is not to be set"));
+  EXPECT_THAT(error("acks"), HasSubstr("acks must not be set"));
+  EXPECT_THAT(error("enable.partition.eof"), HasSubstr("must not be set"));
 }
 
 }  // namespace

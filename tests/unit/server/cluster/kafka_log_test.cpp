@@ -308,8 +308,8 @@ TEST_F(KafkaLogTest, PropertiesThatAreNoneOrNotToBeSetAreNamed) {
     return "";
   };
   EXPECT_THAT(error("no.such.thing"), HasSubstr("cluster.properties: no.such.thing"));
-  EXPECT_THAT(error("acks"), HasSubstr("acks is not to be set"));
-  EXPECT_THAT(error("auto.offset.reset"), HasSubstr("is not to be set"));
+  EXPECT_THAT(error("acks"), HasSubstr("acks must not be set"));
+  EXPECT_THAT(error("auto.offset.reset"), HasSubstr("must not be set"));
 }
 
 TEST_F(KafkaLogTest, AppendsInFlightWhenTheClientGoesAreNotAnswered) {

@@ -118,7 +118,7 @@ TEST_F(MapWriterTest, AnEditThatTheFirstMakesWrongIsRefused) {
   const Result<MapWritten> written =
       write([&](const ClusterMap* current) { return with_node(*current, node); });
   ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().message, "nodes[4].peer: 10.0.0.4:1 is that of d, too");
+  EXPECT_EQ(written.error().message, "nodes[4].peer: 10.0.0.4:1 is also the peer of node d");
   EXPECT_EQ(view.history().current()->nodes.size(), 4U);
 }
 
@@ -133,7 +133,8 @@ TEST_F(MapWriterTest, TheSameChangeByAnotherWriterIsNoError) {
 TEST_F(MapWriterTest, ThatTheBrokersSayNothingIsSaid) {
   board.deaf = true;
   EXPECT_EQ(write_move(0, "c").error().message,
-            "the brokers did not take the map, and may yet: look at the status before it is tried again: "
+            "the brokers have not acknowledged the new map, but may still write it: see mxkvd cluster status "
+            "before you retry: "
             "nobody there");
 }
 
@@ -181,7 +182,7 @@ TEST_F(MapWriterTest, AClusterIsShownWithItsNodesAndMissingOwners) {
                               R"({"behind":0,"node":"a","position":100,"role":"owns","term":4},)"
                               R"({"behind":10,"node":"b","position":90,"role":"follows","term":4}]})"));
   EXPECT_THAT(json, HasSubstr(R"("id":2,"owner":null)"));
-  EXPECT_EQ(still_missing(view.state()), "shard 1: node c has nothing of it yet");
+  EXPECT_EQ(still_missing(view.state()), "shard 1: node c has no copy of it yet");
   view.put_up(3, "node/c", presence("c", {of_shard(1, "follows", 5), of_shard(2, "follows", 7)}));
   EXPECT_TRUE(view.all_heard());
   EXPECT_EQ(still_missing(view.state()), "shard 2: has no owner yet");
@@ -204,7 +205,7 @@ TEST_F(MapWriterTest, AReplicaThatTakesNoMoreIsNone) {
   const std::string table = state_table("shop", view.state());
   EXPECT_THAT(table, HasSubstr("a, b      b stranded\n"));
   EXPECT_THAT(table, HasSubstr("b, c      c loads\n"));
-  EXPECT_EQ(still_missing(view.state()), "shard 0: node b takes no more of its log (stranded)");
+  EXPECT_EQ(still_missing(view.state()), "shard 0: node b cannot apply its log any more (stranded)");
   view.put_up(4, "node/b", presence("b", {of_shard(0, "follows", 100), of_shard(1, "owns", 5)}));
   EXPECT_EQ(still_missing(view.state()), "shard 1: node c loads it");
 }
@@ -228,7 +229,7 @@ TEST_F(MapWriterTest, ALeavingReplicaNeedsNoCopy) {
   says("b", {of_shard(0, "follows", 5), of_shard(1, "owns", 5)});
   says("c", {of_shard(0, "follows", 5), of_shard(1, "follows", 5), of_shard(2, "owns", 5)});
   says("a", {of_shard(0, "owns", 5), of_shard(2, "follows", 5)});
-  EXPECT_EQ(still_missing(state), "shard 0: is owned by a yet, not by c");
+  EXPECT_EQ(still_missing(state), "shard 0: is still owned by a, not by c");
   says("c", {of_shard(0, "owns", 5), of_shard(1, "follows", 5), of_shard(2, "owns", 5)});
   says("a", {of_shard(2, "follows", 5)});
   EXPECT_EQ(still_missing(state), "");

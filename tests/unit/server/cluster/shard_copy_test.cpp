@@ -201,7 +201,7 @@ TEST_F(ShardCopyTest, NothingIncompletePassesForACopy) {
       "broken: its log ends at position 2, before its snapshot's, 50: these topics are copies with other "
       "offsets");
   append("no record");
-  EXPECT_EQ(copied(), "broken: its log holds a record that no owner writes");
+  EXPECT_EQ(copied(), "broken: its log has a record of a type that owners never write");
   EXPECT_EQ(copied(snapshot(here(), put("a", "1", 10).substr(1))).substr(0, 27),
             "broken: its snapshot holds ");
 }

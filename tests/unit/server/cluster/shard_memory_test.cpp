@@ -271,12 +271,12 @@ TEST(ShardMemory, AnInvalidRecordStopsTheFollower) {
   for (const PutRecord& put : {PutRecord{.order = 1, .key = ""}, PutRecord{.order = 0, .key = "k"}}) {
     std::string body;
     RecordBody::add_record(body, put);
-    EXPECT_EQ(failure(body), "a record that an owner does not make");
+    EXPECT_EQ(failure(body), "a record of a type that owners never write");
   }
   const std::string long_key(251, 'k');
   std::string body;
   RecordBody::add_record(body, RangeGoneRecord{.order = 1, .bounds = {.from = long_key, .has_no_end = true}});
-  EXPECT_EQ(failure(body), "a record that an owner does not make");
+  EXPECT_EQ(failure(body), "a record of a type that owners never write");
 }
 
 TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
@@ -296,7 +296,7 @@ TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
     }
   }
   ASSERT_TRUE(memory.failed());
-  EXPECT_EQ(memory.failure(), "out of memory for what the log says");
+  EXPECT_EQ(memory.failure(), "out of memory while applying the log");
   EXPECT_GT(memory.waiting_bytes(), value.size());
   EXPECT_FALSE(memory.is_behind(0)) << "whoever waits for it would wait for ever";
   EXPECT_EQ(memory.finished(), order - 1) << "all before are there";

@@ -79,10 +79,10 @@ TEST(RecordReader, RefusesWhatItDoesNotKnow) {
     EXPECT_EQ(reader.position(), at < kRecordHeaderBytes ? 0 : kRecordHeaderBytes);
     return std::string{reader.wrong() == nullptr ? "" : reader.wrong()};
   };
-  EXPECT_EQ(complaint(0, 0), "a record is of a type that is not known");
-  EXPECT_EQ(complaint(0, 8), "a record is of a type that is not known");
+  EXPECT_EQ(complaint(0, 0), "a record is of an unknown type");
+  EXPECT_EQ(complaint(0, 8), "a record is of an unknown type");
   EXPECT_EQ(complaint(11, 0x20), "a record's order has more than 53 bits");
-  EXPECT_EQ(complaint(13, 0x10), "a record has bits that are not known");
+  EXPECT_EQ(complaint(13, 0x10), "a record has unknown bits");
   EXPECT_EQ(complaint(14, 3), "a record is cut off");
 }
 

@@ -54,7 +54,7 @@ TEST(SegmentScan, TakesZerosBehindTheLastGroupForRoom) {
   EXPECT_EQ(found.groups.size(), 4U);
   EXPECT_FALSE(found.torn);
   EXPECT_EQ(found.later_epoch, 0U);
-  EXPECT_STREQ(found.why, "there is no block");
+  EXPECT_STREQ(found.why, "no block begins there");
 }
 
 TEST(SegmentScan, OldContentsOfARecycledFileNeverCount) {

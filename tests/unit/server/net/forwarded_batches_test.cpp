@@ -91,7 +91,8 @@ TEST(ForwardedBatches, UnfinishedOnesTakeNoMoreMemoryThanThereIs) {
     clients.clear();
     BlockingClient one{nodes[node].port()};
     std::string reply;
-    for (int i = 0; i < 500 && !reply.starts_with("HD"); ++i) {  // until those that left are noticed
+    for (int i = 0; i < 500 && !reply.starts_with("HD");
+         ++i) {  // until the server notices the clients that left
       std::this_thread::sleep_for(std::chrono::milliseconds{2});
       reply = one.ask(lines + "mg kept\r\n");
     }

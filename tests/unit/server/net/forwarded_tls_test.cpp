@@ -111,7 +111,7 @@ TEST(ForwardedTls, WhoSpeaksNoneDoesNotGetIn) {
                      {.splits = {"h", "p"}, .cluster = {.patience_ms = kShortMs}},
                      speaking(files.options_of_node())}}};
   EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
-  EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("maybe since it speaks no TLS"));
+  EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("perhaps because it does not speak TLS"));
   EXPECT_EQ(BlockingClient{nodes[1].port()}.ask("get zoo\r\n"), unreached(2, nodes[2]));
   EXPECT_THAT(nodes[1].failed_handshake(), HasSubstr("it speaks TLS only"));
 }

@@ -120,7 +120,8 @@ class RoutedNode final : private WarningSink, private AdminSource {
     address.reads = reads;
     address.tls = std::move(tls);
     std::vector<ListenSocket> sockets;
-    for (int i = 0; i < 500 && sockets.empty(); ++i) {  // the one that had the port may still be closing
+    for (int i = 0; i < 500 && sockets.empty();
+         ++i) {  // the previous owner of the port may still be closing it
       if (auto opened = ListenSocket::open(address)) {
         opened.value().set_tls(address.tls ? context_of(*address.tls) : nullptr);
         sockets.push_back(std::move(opened.value()));
@@ -270,8 +271,9 @@ class Nodes {
       if (step % 5 == 0) {
         nodes[asks]->forget(shard);
       } else {
-        nodes[asks]->know(shard,
-                          *nodes[step % 2 == 0 ? 3 - shard - asks : shard]);  // who knows it, or has it
+        nodes[asks]->know(
+            shard,
+            *nodes[step % 2 == 0 ? 3 - shard - asks : shard]);  // a node that knows the owner, or the owner
       }
       if (step % 4 == 0) {
         nodes[shard]->routes.set_lease(shard, 1);
