@@ -1,4 +1,4 @@
-// top: what the server does now, from the differences of its counters.
+// top: the server's activity, from the differences of its counters.
 #include <unistd.h>
 
 #include <array>
@@ -22,10 +22,10 @@
 namespace mxkv::cli {
 
 void add_live_options(CLI::App& app, LiveOptions& options) {
-  app.add_option("--interval", options.interval, "Seconds between two looks")
+  app.add_option("--interval", options.interval, "Seconds between two reports")
       ->check(CLI::Range(0.05, 3600.0))
       ->type_name("SECONDS");
-  app.add_option("--rounds", options.rounds, "Ends after so many")->type_name("N");
+  app.add_option("--rounds", options.rounds, "Stop after this many reports")->type_name("N");
 }
 
 namespace {
@@ -58,7 +58,7 @@ namespace {
 
 struct Counter {
   const char* label;
-  std::vector<const char*> names;  ///< of `stats`, added up
+  std::vector<const char*> names;  ///< counters of `stats`, added up
 };
 
 const std::vector<Counter>& command_counters() {
@@ -67,7 +67,7 @@ const std::vector<Counter>& command_counters() {
       {"set", {"cmd_set"}},
       {"touch", {"cmd_touch"}},
       {"delete", {"delete_hits", "delete_misses"}},
-      {"count up, down", {"incr_hits", "incr_misses", "decr_hits", "decr_misses"}},
+      {"incr, decr", {"incr_hits", "incr_misses", "decr_hits", "decr_misses"}},
       {"scan", {"cmd_scan"}},
       {"range count", {"cmd_range_count"}},
       {"range delete", {"cmd_range_delete"}},
@@ -80,7 +80,7 @@ const std::vector<Counter>& command_counters() {
   return counters;
 }
 
-/// Two looks, and what happened between them.
+/// Two reports, and the differences between them.
 class Between {
  public:
   void look(Connection& server) {
@@ -97,7 +97,7 @@ class Between {
   }
 
   [[nodiscard]] double delta(const char* name) const {
-    return std::max(0.0, now_.number(name) - before_.number(name));  // less: somebody reset the counters
+    return std::max(0.0, now_.number(name) - before_.number(name));  // less after a `stats reset`
   }
   [[nodiscard]] double rate(const std::vector<const char*>& names) const {
     double sum = 0;
@@ -109,7 +109,7 @@ class Between {
   [[nodiscard]] double seconds() const {
     return std::max(1e-3, std::chrono::duration<double>(now_time_ - before_time_).count());
   }
-  /// Nothing: there was no get.
+  /// Empty if there was no get.
   [[nodiscard]] std::optional<double> hit_ratio() const {
     const double hits = delta("get_hits");
     const double all = hits + delta("get_misses");
@@ -170,7 +170,7 @@ void draw_text(Session& session, const Between& between) {
       std::string(now.text("curr_connections")) + " connections; in " +
       bytes_text(between.rate({"bytes_read"})) + "/s, out " + bytes_text(between.rate({"bytes_written"})) +
       "/s; " + (hits ? std::to_string(static_cast<int>(100 * *hits + 0.5)) + " % of gets hit" : "no gets"));
-  std::vector<std::vector<std::string>> rows{{"", "a second"}};
+  std::vector<std::vector<std::string>> rows{{"", "per second"}};
   for (const Counter& counter : command_counters()) {
     if (const double rate = between.rate(counter.names); rate > 0) {
       rows.push_back({counter.label, count_text(rate)});
@@ -193,7 +193,7 @@ Action declare_top(CLI::App& app) {
   const auto options = std::make_shared<LiveOptions>();
   const auto once = std::make_shared<bool>(false);
   add_live_options(app, *options);
-  app.add_flag("--once", *once, "One look, after an interval");
+  app.add_flag("--once", *once, "One report, after one interval");
   return [options, once](Session& session) {
     LiveOptions live = *options;
     live.rounds = *once ? 1 : live.rounds;
