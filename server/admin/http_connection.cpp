@@ -9,7 +9,7 @@
 #include "protocol/parser.hpp"
 #include "server/admin/http_host.hpp"
 #include "server/admin/http_message.hpp"
-#include "server/net/connection_facts.hpp"
+#include "server/net/observe/connection_facts.hpp"
 
 namespace mxkv::server {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::server {
 

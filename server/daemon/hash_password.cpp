@@ -9,7 +9,7 @@
 #include "config/users.hpp"
 #include "server/daemon/commands.hpp"
 #include "server/daemon/daemon.hpp"
-#include "server/net/password.hpp"
+#include "server/net/users/password.hpp"
 
 namespace mxkv::server {
 

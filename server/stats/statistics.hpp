@@ -16,9 +16,9 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
-#include "server/net/admin_source.hpp"
-#include "server/net/credentials.hpp"
-#include "server/net/network.hpp"
+#include "server/net/session/admin_source.hpp"
+#include "server/net/users/credentials.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/stats/observed_stats.hpp"
 #include "server/store/store.hpp"
 

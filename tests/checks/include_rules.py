@@ -2,8 +2,9 @@
 """The rules for includes: dependencies between folders, and one door a target to each big library.
 
 Inside runtime/ the folders are layers; a file includes its own layer or lower ones. Layers of one rank may
-use each other in one direction only. Reads the text, not the compiler's view, so it also sees code that is
-compiled out.
+use each other in one direction only. Inside server/net the folders are rooms; a file includes its own room or
+lower ones, and rooms of one rank do not include each other. Reads the text, not the compiler's view, so it also
+sees code that is compiled out.
 """
 
 import re
@@ -21,6 +22,20 @@ RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 # The same for the folders of server/; the two lowest do not include each other.
 SERVER_RANKS = [("reply", "journal"), ("store",), ("durability",), ("cluster",), ("net", "stats"), ("admin",), ("daemon",)]
 SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in parts}
+
+# The rooms of server/net. Rooms of one rank do not include each other, so no rooms are in a circle.
+NET = "server/net/"
+NET_RANKS = [("observe", "tls"), ("users", "sockets"), ("session", "peers"), ("connection",), ("worker",)]
+NET_RANK = {room: rank for rank, rooms in enumerate(NET_RANKS) for room in rooms}
+# File -> the one file of a higher room that it includes all the same. Nothing is to be added here.
+NET_UP = {
+    "server/net/connection/connection.cpp": "server/net/worker/net_worker.hpp",
+    "server/net/connection/connection_disk.cpp": "server/net/worker/net_worker.hpp",
+    "server/net/connection/connection_ends.cpp": "server/net/worker/net_worker.hpp",
+    "server/net/connection/connection_moves.cpp": "server/net/worker/net_worker.hpp",
+    "server/net/connection/connection_tls.cpp": "server/net/worker/net_worker.hpp",
+    "server/net/session/session_streams.cpp": "server/net/connection/client_table.hpp",
+}
 
 # Folder -> prefixes of files that it may include besides its own.
 MAY_SEE = {
@@ -67,7 +82,18 @@ def runtime_violation(name: str, target: str) -> str:
     return "" if other <= own else f"a higher layer of runtime/ ({target})"
 
 
+def room_violation(name: str, target: str) -> str:
+    own, other = (NET_RANK.get(path[len(NET):].split("/")[0]) for path in (name, target))
+    if own is None or other is None:
+        return f"a file of server/net/ that is in no room ({name} includes {target})"
+    if name.split("/")[2] == target.split("/")[2] or other < own or NET_UP.get(name) == target:
+        return ""
+    return f"a room of server/net/ that is not below its own ({target})"
+
+
 def server_violation(name: str, target: str) -> str:
+    if name.startswith(NET) and target.startswith(NET):
+        return room_violation(name, target)
     own, other = (SERVER_RANK.get(path.split("/")[1]) for path in (name, target))
     if own is None or other is None or name.split("/")[1] == target.split("/")[1]:
         return ""
@@ -98,6 +124,13 @@ def library_of(header: str) -> str:
         if header.startswith(starts):
             return library
     return ""
+
+
+def settled_exceptions(root: Path) -> list[str]:
+    """Exceptions of NET_UP that no file needs any more."""
+    return [f"tests/checks/include_rules.py: NET_UP has {name}, which does not include {target}"
+            for name, target in NET_UP.items()
+            if (root / NET).is_dir() and (not (root / name).is_file() or target not in sources.read(root, name))]
 
 
 def check(root: Path) -> list[str]:
@@ -134,4 +167,5 @@ def check(root: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    sources.finish(check(sources.root_from_arguments()), "include rules")
+    root = sources.root_from_arguments()
+    sources.finish(check(root) + settled_exceptions(root), "include rules")

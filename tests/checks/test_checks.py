@@ -84,6 +84,21 @@ class IncludeRulesTest(Invented):
             with self.subTest(name=name, include=include):
                 self.assertNotEqual(include_rules.violation(name, include), "")
 
+    def test_rooms_of_the_net_see_lower_ones(self):
+        for name, include in [("server/net/worker/a.cpp", "server/net/connection/a.hpp"),
+                              ("server/net/session/a.cpp", "server/net/users/a.hpp"),
+                              ("server/net/session/a.cpp", "server/net/session/b.hpp"),
+                              ("server/stats/a.cpp", "server/net/worker/a.hpp"),
+                              ("server/net/session/a.cpp", "server/store/range/a.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertEqual(include_rules.violation(name, include), "")
+        for name, include in [("server/net/session/a.cpp", "server/net/connection/a.hpp"),
+                              ("server/net/session/a.cpp", "server/net/peers/a.hpp"),
+                              ("server/net/users/a.hpp", "server/net/misc/a.hpp"),
+                              ("server/net/a.cpp", "server/net/users/a.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertNotEqual(include_rules.violation(name, include), "")
+
     def test_each_folder_sees_what_it_may(self):
         for name, include in [("index/tree.hpp", "runtime/scheduler/worker.hpp"),
                               ("protocol/parser.hpp", "runtime/base/result.hpp"),

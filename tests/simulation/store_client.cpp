@@ -8,7 +8,7 @@
 #include "protocol/parser.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/set_lines.hpp"
-#include "server/net/key_hash.hpp"
+#include "server/net/observe/key_hash.hpp"
 
 namespace mxkv::simulation {
 

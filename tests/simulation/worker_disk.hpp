@@ -1,5 +1,5 @@
 // A worker's rounds as a journal sees them, and its replies that wait for the disk: NetWorker's part for the
-// clients of a simulated store (server/net/net_worker_disk.cpp).
+// clients of a simulated store (server/net/worker/net_worker_disk.cpp).
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/index/tree_drain.hpp"

@@ -1,12 +1,12 @@
 // Which connection goes first where large values or handshakes find no room, and which of those that stall make some.
-#include "server/net/admission.hpp"
+#include "server/net/session/admission.hpp"
 
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <string>
 
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/two_workers.hpp"
 
 namespace mxkv::server::test {

@@ -1,5 +1,5 @@
 // Which node a socket's packets arrive on, by its last CPU and the machine's.
-#include "server/net/arrival.hpp"
+#include "server/net/sockets/arrival.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

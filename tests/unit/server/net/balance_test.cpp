@@ -1,12 +1,12 @@
 // What goes where is a pure function of the loads: here are loads, and what is made of them.
-#include "server/net/balance.hpp"
+#include "server/net/worker/balance.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
 
-#include "server/net/run_delay.hpp"
+#include "server/net/worker/run_delay.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -1,5 +1,5 @@
 // When a worker is told to give connections away, window by window.
-#include "server/net/balancer.hpp"
+#include "server/net/worker/balancer.hpp"
 
 #include <gtest/gtest.h>
 

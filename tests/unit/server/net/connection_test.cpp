@@ -1,5 +1,5 @@
 // What becomes of a connection whose socket is told of once: nothing that came is lost, nothing is asked for twice.
-#include "server/net/connection.hpp"
+#include "server/net/connection/connection.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Who is known, at once or later; whom wrong passwords hold up; and what becomes of those who are in.
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 #include <gtest/gtest.h>
 

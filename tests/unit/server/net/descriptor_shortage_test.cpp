@@ -1,6 +1,6 @@
 // What is told and counted when descriptors run out: lines at most every ten seconds, a count of all that
 // were refused.
-#include "server/net/descriptor_shortage.hpp"
+#include "server/net/sockets/descriptor_shortage.hpp"
 
 #include <gtest/gtest.h>
 

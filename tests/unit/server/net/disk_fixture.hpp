@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"

@@ -17,7 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 #include "tests/unit/server/net/loopback_listener.hpp"
 
 namespace mxkv::server::test {

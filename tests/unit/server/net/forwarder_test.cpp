@@ -1,5 +1,5 @@
 // Requests that come to a node that does not have their keys: answered as by the node that has them, byte for byte.
-#include "server/net/forwarder.hpp"
+#include "server/net/peers/forwarder.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // What is asked for often is found, whatever else comes by.
-#include "server/net/hot_keys.hpp"
+#include "server/net/observe/hot_keys.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Buckets cover all values without a gap, and percentiles are right to the width of one.
-#include "server/net/latency_histogram.hpp"
+#include "server/net/observe/latency_histogram.hpp"
 
 #include <gtest/gtest.h>
 

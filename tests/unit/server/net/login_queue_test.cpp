@@ -1,12 +1,12 @@
 // In which order logins are checked, and which of them lose their places.
-#include "server/net/login_queue.hpp"
+#include "server/net/users/login_queue.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::server {
 namespace {

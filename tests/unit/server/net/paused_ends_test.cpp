@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/password.hpp"
+#include "server/net/users/password.hpp"
 #include "tests/unit/server/net/ending_ways.hpp"
 
 namespace mxkv::server::test {

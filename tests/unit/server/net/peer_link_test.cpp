@@ -1,6 +1,6 @@
 // A connection to another node by TLS, whose node ends it in any way and anywhere: each request is answered or lost, once, and
 // the link connects again.
-#include "server/net/peer_link.hpp"
+#include "server/net/peers/peer_link.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

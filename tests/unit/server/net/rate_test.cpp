@@ -1,5 +1,5 @@
 // So much a second: what may be drawn when, debts, and that many who draw at once draw no more than there is.
-#include "server/net/rate.hpp"
+#include "server/net/users/rate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/net/request_sampler.hpp"
+#include "server/net/observe/request_sampler.hpp"
 #include "tests/unit/server/net/disk_fixture.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 

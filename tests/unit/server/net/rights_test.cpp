@@ -1,5 +1,5 @@
 // What each role may ask for, and which keys and ranges a user with prefixes may use.
-#include "server/net/rights.hpp"
+#include "server/net/users/rights.hpp"
 
 #include <gtest/gtest.h>
 

@@ -23,7 +23,7 @@
 
 #include "runtime/base/clock.hpp"
 #include "server/cluster/cluster_store.hpp"
-#include "server/net/network.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"

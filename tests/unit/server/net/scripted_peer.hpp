@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/net/openssl.hpp"
+#include "server/net/tls/openssl.hpp"
 
 namespace mxkv::server::test {
 

@@ -1,5 +1,5 @@
 // Who was used lately stays; the others go first.
-#include "server/net/second_chance.hpp"
+#include "server/net/connection/second_chance.hpp"
 
 #include <gtest/gtest.h>
 

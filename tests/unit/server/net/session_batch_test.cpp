@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
 
 namespace mxkv::server::test {

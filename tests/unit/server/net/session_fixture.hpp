@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 #include "tests/unit/server/net/fake_store.hpp"

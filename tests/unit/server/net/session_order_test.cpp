@@ -1,7 +1,7 @@
 // What one client sees is as if its requests ran one after the other, whatever the store does meanwhile.
 #include <map>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
 
 namespace mxkv::server::test {

@@ -1,5 +1,5 @@
 // Every transition of a session from every state that it may start from, and that it asserts in all others.
-#include "server/net/session_state.hpp"
+#include "server/net/session/session_state.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/pauses.hpp"
+#include "server/net/session/pauses.hpp"
 
 namespace mxkv::server::test {
 namespace {

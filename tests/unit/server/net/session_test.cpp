@@ -1,5 +1,5 @@
 // Sessions over a fake store: what is answered, swallowed, limited, and what a lost client leaves behind.
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 
 #include "tests/unit/server/net/session_fixture.hpp"
 

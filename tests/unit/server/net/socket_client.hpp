@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 
 namespace mxkv::server::test {
 

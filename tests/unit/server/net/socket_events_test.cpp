@@ -1,5 +1,5 @@
 // What is told of sockets: once for each thing that comes, whatever their owners do about it.
-#include "server/net/socket_events.hpp"
+#include "server/net/sockets/socket_events.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

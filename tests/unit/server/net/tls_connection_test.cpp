@@ -10,7 +10,7 @@
 #include <string_view>
 #include <thread>
 
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 #include "tests/unit/server/net/two_workers.hpp"
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/scripted_peer.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/net/openssl.hpp"
-#include "server/net/tls_context.hpp"
+#include "server/net/tls/openssl.hpp"
+#include "server/net/tls/tls_context.hpp"
 #include "tests/unit/server/net/certificate_files.hpp"
 
 namespace mxkv::server::test {

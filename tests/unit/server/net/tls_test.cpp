@@ -11,8 +11,8 @@
 #include <string>
 #include <utility>
 
-#include "server/net/openssl.hpp"
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/openssl.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 
 namespace mxkv::server::test {

@@ -1,0 +1,220 @@
+// NetWorker's functions for connections that hold too much of its shares of memory.
+#include <malloc.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/net/tls/tls_stream.hpp"
+#include "server/net/worker/net_worker.hpp"
+
+namespace mxkv::server {
+
+// Wakes all waiting sessions. If there is room for one page only, the others wait again.
+void NetWorker::give_page_room() {
+  for (ConnectionState* const entry : std::exchange(host_.starved, {})) {
+    static_cast<Connection*>(entry->owner)->give_room();
+  }
+}
+
+// Admits as many waiters as there is room for, in the room's order. If there is none, closes holders that
+// stall.
+bool NetWorker::admit(Admission& admission, std::uint64_t room) {
+  if (!admission.due(now_ns())) {
+    return false;
+  }
+  bool any = false;
+  std::optional<std::vector<Connection*>> stalled;
+  for (std::size_t left = admission.waiting(); left > 0; --left) {
+    const std::optional<Admission::Waiter> next = admission.next(now_ns());
+    if (!next) {
+      break;
+    }
+    while (!admission.admits(next->bytes, room)) {
+      if (!stalled) {
+        stalled.emplace();
+        admission.for_each_holder([&](ConnectionOwner& owner) {
+          if (auto& holder = static_cast<Connection&>(owner); holder.stalls(now_ns())) {
+            stalled->push_back(&holder);
+          }
+        });
+      }
+      if (stalled->empty()) {
+        return any;
+      }
+      stalled->back()->close_for_input();
+      stalled->pop_back();
+    }
+    admission.forget(*next->owner);
+    static_cast<Connection*>(next->owner)->admitted();
+    any = true;
+  }
+  return any;
+}
+
+/// The connections for which `bytes` is more than 0, those with the most bytes first.
+template <class Bytes>
+std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes& bytes) const {
+  std::vector<std::pair<std::size_t, Connection*>> found;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    if (const std::size_t has = bytes(*connection); has > 0) {
+      found.emplace_back(has, connection);
+    }
+  }
+  std::ranges::sort(found, std::greater{}, &std::pair<std::size_t, Connection*>::first);
+  return found;
+}
+
+bool NetWorker::relieve(ConnectionState& asking) {
+  Connection* holder = nullptr;
+  std::size_t most = 0;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    const Session& session = *connection->session_;
+    if (!session.running() && session.unfinished_bytes() > most) {
+      holder = connection;
+      most = session.unfinished_bytes();
+    }
+  }
+  const Connection& own = *static_cast<Connection*>(asking.owner);
+  if (holder == nullptr || holder == &own ||
+      holder->session_->unfinished_bytes() <= own.session_->unfinished_bytes()) {
+    return false;
+  }
+  MXKV_ASSERT(holder->session_->unfinished_bytes() > 0, "the one that leaves makes room");
+  holder->close_for_input();
+  return true;
+}
+
+// Closes clients that hold much memory that others need, and make no use of it: those that hold most first.
+// Looks at all connections once for each share.
+void NetWorker::make_room() {
+  const std::uint64_t now = now_ns();
+  const MemoryShare& output = host_.directory.share();
+  const auto replies_short = [&] {
+    return output.is_short() || (!host_.starved.empty() && !host_.has_page_room());
+  };
+  if (replies_short()) {
+    for (const auto& [bytes, holder] : holders([now](const Connection& one) {
+           return one.takes_nothing(now) ? one.session_->entry().replies.copied_bytes() + 1 : 0;
+         })) {
+      if (!replies_short()) {
+        break;
+      }
+      holder->close_for_output();
+    }
+  }
+  const runtime::MemoryBudget& budget = host_.worker.runtime().budget();
+  const auto referenced_short = [&budget] {
+    return budget.category_bytes(runtime::memory_category::referenced) >
+           budget.limit_bytes() / kReferencedParts;
+  };
+  if (referenced_short()) {
+    for (const auto& [bytes, holder] : holders([now](const Connection& one) {
+           return one.takes_nothing(now) ? one.session_->entry().replies.referenced_bytes() : 0;
+         })) {
+      if (!referenced_short()) {
+        break;
+      }
+      holder->close_for_output();
+    }
+  }
+  const MemoryShare& input = host_.input.share();
+  if (input.is_short()) {
+    for (const auto& [bytes, holder] : holders(
+             [now](const Connection& one) { return one.sends_nothing(now) ? one.unfinished_bytes() : 0; })) {
+      // The beginnings of usual lines are small and belong to many clients, so they go last.
+      const std::size_t least = input.held() > 3 * input.bytes() ? 0 : BlockPool::kSmallBlockBytes;
+      if (!input.is_short() || bytes <= least) {
+        break;
+      }
+      holder->close_for_input();
+    }
+  }
+}
+
+// Among idle clients, those that never sent a request go first. A client that sent something within the last
+// second is not idle. If no client is idle, the newcomer waits.
+bool NetWorker::has_tls_room() {
+  constexpr std::size_t kTlsParts = 8;
+  constexpr std::size_t kLeastConnections = 128;
+  const std::size_t share = host_.worker.runtime().budget().limit_bytes() / kTlsParts;
+  if (shared_.connections.by_tls.load(std::memory_order_relaxed) <
+      std::max(kLeastConnections, share / TlsStream::kIdleBytes)) {
+    return true;
+  }
+  if (now_ns() < next_tls_look_ns_) {
+    return false;
+  }
+  Connection* idlest = nullptr;
+  std::pair<bool, std::uint64_t> first;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    const Client& client = connection->client_;
+    const std::pair mine{client.requests.load(std::memory_order_relaxed) != 0,
+                         client.read_ns.load(std::memory_order_relaxed)};
+    if (connection->idles_with_tls(now_ns()) && (idlest == nullptr || mine < first)) {
+      idlest = connection;
+      first = mine;
+    }
+  }
+  if (idlest == nullptr) {
+    next_tls_look_ns_ = now_ns() + Admission::kLookEveryNs;
+    return false;
+  }
+  NetCounters::add(counters_.idle_closed);
+  host_.happenings->note(happening::closed_idle,
+                         idlest->client_name() + ": TLS has no memory for more connections");
+  idlest->close();
+  return true;
+}
+
+// The system's heap keeps the memory that OpenSSL frees, between blocks that are in use. One worker at a time
+// trims the heap, when it has nothing else to do: that takes about a millisecond for each MiB that is given
+// back. If only few connections have left and others are open, the next connections reuse the memory.
+std::uint64_t NetWorker::trim_system_memory() {
+  constexpr std::size_t kTrimAfterTls = 64;  // of 14.5 KiB: less than 1 MiB stays
+  constexpr std::uint64_t kEveryNs = 10'000'000'000;
+  if (tls_left_ < kTrimAfterTls && shared_.connections.by_tls.load(std::memory_order_relaxed) > 0) {
+    return kForever;
+  }
+  std::uint64_t trimmed = shared_.trimmed_ns.load(std::memory_order_relaxed);
+  if (const std::uint64_t since = now_ns() - trimmed; since < kEveryNs) {
+    return kEveryNs - since;
+  }
+  if (!shared_.trimmed_ns.compare_exchange_strong(trimmed, now_ns(), std::memory_order_relaxed)) {
+    return kEveryNs;  // another worker trims the heap now
+  }
+  tls_left_ = 0;
+  ::malloc_trim(0);
+  return kForever;
+}
+
+// At most once a second. Connections closed within the last second are reported with the next event, which
+// comes soon.
+void NetWorker::tell_of_closed() {
+  constexpr std::uint64_t kTellClosedEveryNs = 1'000'000'000;
+  const auto untold = [](const std::atomic<std::uint64_t>& closed, std::uint64_t told) {
+    return closed.load(std::memory_order_relaxed) - told;
+  };
+  const std::uint64_t output = untold(counters_.output_full, told_output_full_);
+  const std::uint64_t input = untold(counters_.input_full, told_input_full_);
+  if (output + input == 0 || now_ns() < next_tell_ns_) [[likely]] {
+    return;
+  }
+  next_tell_ns_ = now_ns() + kTellClosedEveryNs;
+  told_output_full_ += output;
+  told_input_full_ += input;
+  shared_.log.warn("out of memory for connections: closed " + std::to_string(output) +
+                   " that did not read their replies, " + std::to_string(input) +
+                   " that did not finish their requests");
+}
+
+void NetWorker::refused_input() {
+  NetCounters::add(counters_.input_full);
+}
+
+}  // namespace mxkv::server
