@@ -28,6 +28,7 @@
 #include "runtime/base/assert.hpp"
 #include "server/reply/block_pool.hpp"
 #include "server/reply/commit_order.hpp"
+#include "server/reply/connection_life.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/reply/request_order.hpp"
@@ -57,14 +58,6 @@ class ConnectionOwner {
   ~ConnectionOwner() = default;
 };
 
-/// Whether replies of a connection are written.
-enum class connection_phase : std::uint8_t {
-  closed,    ///< it has no owner
-  open,      ///< replies are written
-  silenced,  ///< its replies were dropped for lack of memory; it will be closed
-  cut,       ///< a reply is impossible; it will be closed
-};
-
 /// Whether a connection's owner is in resume(), which must not recurse.
 enum class resume_phase : std::uint8_t {
   outside,
@@ -88,7 +81,7 @@ struct ConnectionState {
   std::uint64_t read_bytes = 0;    ///< so far
   std::uint64_t asked_ns = 0;      ///< arrival of the current input, by the monotonic clock; 0: unknown
   std::atomic<int> descriptor{0};  ///< of the socket, for watchers on other workers; relaxed
-  connection_phase phase = connection_phase::closed;
+  ConnectionLife life;
   resume_phase resuming = resume_phase::outside;
   bool dirty = false;           ///< in the list
   bool wants_resume = false;    ///< its requests wait for operations to end
@@ -136,7 +129,7 @@ class ConnectionTable final : private PoolOverflow {
     if (drops_) [[unlikely]] {
       drop_silenced();  // safe here, as no reply is being written
     }
-    if (!address.wants_reply() || entry.phase != connection_phase::open) [[unlikely]] {
+    if (!address.wants_reply() || !entry.life.answers()) [[unlikely]] {
       return nullptr;
     }
     mark_dirty(entry);
@@ -148,7 +141,7 @@ class ConnectionTable final : private PoolOverflow {
   [[nodiscard, gnu::always_inline]] char* reserve_next(const ReplyAddress& address,
                                                        std::size_t most) noexcept {
     ConnectionState& entry = *address.connection;
-    return entry.phase == connection_phase::open ? entry.replies.reserve_next(address.ticket, most) : nullptr;
+    return entry.life.answers() ? entry.replies.reserve_next(address.ticket, most) : nullptr;
   }
   /// Completes the reply up to `end`, and ends an operation that is not a write.
   [[gnu::always_inline]] void answer_next(const ReplyAddress& address, char* end) {
@@ -192,7 +185,7 @@ class ConnectionTable final : private PoolOverflow {
   /// The reply shows, or will show, data that may not be on disk yet.
   void await_disk(const ReplyAddress& address) noexcept {
     ConnectionState& entry = *address.connection;
-    if (entry.phase == connection_phase::open) {
+    if (entry.life.answers()) {
       entry.awaits_disk = true;
       mark_dirty(entry);
     }
@@ -203,8 +196,8 @@ class ConnectionTable final : private PoolOverflow {
   /// operation ends as usual.
   void cut(const ReplyAddress& address) noexcept {
     ConnectionState& entry = *address.connection;
-    if (entry.phase == connection_phase::open) {
-      entry.phase = connection_phase::cut;
+    if (entry.life.answers()) {
+      entry.life.cut();
       mark_dirty(entry);
     }
   }

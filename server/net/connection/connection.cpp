@@ -19,9 +19,6 @@ namespace mxkv::server {
 
 namespace {
 constexpr std::size_t kGatheredPieces = 64;
-/// Most reads of a connection that is being drained: a client that never stops sending must not hold up the
-/// end.
-constexpr std::uint32_t kDrainReads = 64;
 /// About how many bytes one connection sends in a round.
 constexpr std::size_t kMostSent = std::size_t{512} << 10U;
 
@@ -46,8 +43,10 @@ Connection::Connection(NetWorker& net, int socket, const Door& door)
       socket_(socket),
       client_(net.client_of(socket)),
       session_(net.host(), *this, door.asks_login && !door.peer),
-      stage_(door.tls == nullptr ? connection_stage::serving : connection_stage::greeting),
       judged_(session_->output().end()) {
+  if (door.tls != nullptr) {
+    session_->entry().life.greet();
+  }
   client_.read_ns.store(net.now_ns(), std::memory_order_relaxed);
   session_->entry().descriptor.store(socket, std::memory_order_relaxed);
   tell_watchers({});
@@ -67,7 +66,7 @@ Connection::~Connection() {
 // A paused session is read when it goes on.
 void Connection::became_ready(Readiness now) {
   MXKV_ASSERT(!closed(), "a closed socket is not told of");
-  if (now.input && (stage_ != connection_stage::draining || drain_reads_left_ > 0)) {
+  if (now.input && drain_reads_left_ > 0) {
     readable_ = true;
     read_on_ = read_on_ || now.read_on;
     if (session_->wants_input()) {
@@ -91,7 +90,7 @@ void Connection::became_ready(Readiness now) {
 void Connection::take_turn() {
   MXKV_ASSERT(!closed(), "a closed connection has no turn");
   Session& session = session_.step();
-  if (stage_ == connection_stage::greeting) [[unlikely]] {
+  if (is(life_stage::greeting)) [[unlikely]] {
     shake_hands();
     return;
   }
@@ -157,7 +156,7 @@ void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t dir
   if (session.refused()) [[unlikely]] {
     net_.refused_input();
   }
-  if (stage_ == connection_stage::draining) {
+  if (is(life_stage::draining)) {
     MXKV_ASSERT(drain_reads_left_ > 0, "the last read ends the input");
     readable_ = --drain_reads_left_ != 0;
   }
@@ -228,16 +227,12 @@ void Connection::flush() {
 bool Connection::settle() {
   MXKV_ASSERT(!closed(), "a closed connection has nothing to send");
   Session& session = session_.unsettled();
-  if (session.entry().phase != connection_phase::open) [[unlikely]] {
-    session.entry().phase == connection_phase::silenced ? close_for_output() : close();
-    return true;
+  if (!session.entry().life.answers()) [[unlikely]] {
+    return settle_unanswered(session);
   }
   if (reset_ && over_without_replies()) [[unlikely]] {
     close();
     return true;
-  }
-  if (stage_ == connection_stage::greeting) [[unlikely]] {
-    return settle_greeting();
   }
   if (net_.disk() != nullptr) [[unlikely]] {
     mark_output();
@@ -258,12 +253,24 @@ bool Connection::settle() {
   return arm();
 }
 
+bool Connection::settle_unanswered(Session& session) {
+  if (session.entry().life.is(life_stage::silenced)) {
+    close_for_output();
+    return true;
+  }
+  if (session.entry().life.is(life_stage::cut) || (reset_ && over_without_replies())) {
+    close();
+    return true;
+  }
+  return settle_greeting();
+}
+
 // Whether a connection without a reader ends now. A killed client's ends at once. If the client reset its
 // connection, requests that came before continue as long as they need nobody else. The end of a wait for
 // others, or for the disk, may never come, so the connection does not wait for it.
 bool Connection::over_without_replies() const noexcept {
   return client_.killed.load(std::memory_order_relaxed) || session_->pauses().has(kUntilTold) ||
-         gate_.holds() || (stage_ == connection_stage::greeting && tls_ == nullptr);
+         gate_.holds() || (is(life_stage::greeting) && tls_ == nullptr);
 }
 
 // Arranges the next turn, unless the connection waits for its client. Returns false if it only waits for
@@ -291,7 +298,7 @@ bool Connection::arm() {
   } else if (session_->wants_input()) {
     if (readable_) {
       net_.make_ready(*this);
-    } else if (stage_ == connection_stage::draining) {
+    } else if (is(life_stage::draining)) {
       session_.step().end_of_input();
     }
   }
@@ -309,7 +316,7 @@ void Connection::give_room() {
 }
 
 void Connection::admitted() {
-  if (stage_ == connection_stage::greeting) {
+  if (is(life_stage::greeting)) {
     begin_handshake();
     net_.make_ready(*this);
   } else {
@@ -319,7 +326,7 @@ void Connection::admitted() {
 
 // A connection with unread bytes waits for the worker, not for its client, so it does not stall.
 bool Connection::stalls(std::uint64_t now_ns) const noexcept {
-  if (stage_ == connection_stage::greeting) {
+  if (is(life_stage::greeting)) {
     return !readable_ && now_ns - unread_ns_ >= Admission::kStallsNs;
   }
   return !readable_ && session_->wants_input() &&
@@ -382,12 +389,12 @@ void Connection::logged_in(const std::string& user) {
 
 void Connection::drain() {
   MXKV_ASSERT(!closed(), "a closed connection is in no list");
-  if (stage_ == connection_stage::greeting) {
+  ConnectionLife& life = session_->entry().life;
+  if (life.is(life_stage::greeting)) {
     close();
-  } else if (stage_ == connection_stage::serving) {
-    stage_ = connection_stage::draining;
+  } else if (life.is(life_stage::serving) || life.is(life_stage::leaving)) {
+    life.drain();
     ends_for_ = "shutdown";
-    drain_reads_left_ = kDrainReads;
     readable_ = true;
     net_.make_ready(*this);
   }

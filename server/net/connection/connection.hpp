@@ -26,15 +26,6 @@ class NetWorker;
 class TlsStream;
 struct TlsFacts;
 
-/// The stages of a connection: greeting (only with TLS), serving, draining, closed. The stage only moves forward
-/// in that order, and may skip stages.
-enum class connection_stage : std::uint8_t {
-  serving,   ///< requests are read until the client leaves
-  draining,  ///< the daemon ends: requests that have arrived are answered
-  closed,    ///< the socket is closed, or belongs to another worker; the session is gone
-  greeting,  ///< the TLS handshake is under way
-};
-
 /// Thread-safety: owner worker only.
 class Connection final : public ConnectionOwner {
  public:
@@ -50,10 +41,14 @@ class Connection final : public ConnectionOwner {
   void take_turn();
   /// Requests in flight; of a closed connection 0. A handshake counts as kHandshakeRequests.
   [[nodiscard]] std::size_t in_flight() const noexcept {
-    if (stage_ >= connection_stage::closed) [[unlikely]] {
+    if (closed()) [[unlikely]] {
+      return 0;
+    }
+    const ConnectionState& entry = session_->entry();
+    if (entry.life.is(life_stage::greeting)) [[unlikely]] {
       return tls_ != nullptr ? kHandshakeRequests : 0;
     }
-    return session_->entry().order.in_flight();
+    return entry.order.in_flight();
   }
   /// Called at the end of a round in which the connection was marked. Sends, closes the connection if all is
   /// done, and arranges the next wait. Returns whether it made progress.
@@ -105,9 +100,11 @@ class Connection final : public ConnectionOwner {
   /// The connection shall leave for `taker` as soon as it rests. From then on the worker calls
   /// go_on_leaving() each round.
   void begin_leaving(NetWorker& taker) noexcept;
-  enum class leaving : std::uint8_t { waits, rests, stays };
-  /// The progress of leaving, at the end of a round. `stays`: it remains with this worker.
-  [[nodiscard]] leaving go_on_leaving();
+  /// The worker that it leaves for; null: it stays with this worker.
+  [[nodiscard]] NetWorker* taker() const noexcept { return taker_; }
+  /// Called at the end of each round while it leaves. True: it rests, and leave() may follow. It may have
+  /// given up leaving, too: see taker().
+  [[nodiscard]] bool go_on_leaving();
   /// Returns all that the taker needs of the connection, which rests. For this worker it is closed.
   [[nodiscard]] std::unique_ptr<MovedConnection> leave();
 
@@ -121,7 +118,8 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] std::size_t unfinished_bytes() const noexcept {
     return session_->unfinished_bytes() + tls_held_;
   }
-  [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
+  /// Whether its socket is closed, or belongs to another worker. Then the session is gone.
+  [[nodiscard]] bool closed() const noexcept { return session_.ended(); }
   /// Whether no list refers to it any more.
   [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
 
@@ -141,8 +139,12 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] std::uint64_t silent_since_ns() const noexcept {
     return std::max(client_.read_ns.load(std::memory_order_relaxed), unread_ns_);
   }
+  /// Only while it is open.
+  [[nodiscard]] bool is(life_stage stage) const noexcept { return session_->entry().life.is(stage); }
   void read(Session& session);
   void take_bytes(Session& session, std::size_t bytes, std::size_t direct);
+  /// settle() before a handshake has ended, and once no reply can be written any more.
+  [[nodiscard]] bool settle_unanswered(Session& session);
   [[nodiscard]] bool settle_greeting();
   [[nodiscard]] bool over_without_replies() const noexcept;
   /// Whether the client is gone although the full journal stops us from reading its end of input.
@@ -183,15 +185,16 @@ class Connection final : public ConnectionOwner {
   const Door* door_;                ///< the door that it was accepted at
   std::unique_ptr<TlsStream> tls_;  ///< null: no TLS, or the client has not sent anything
   int socket_;
-  Client& client_;          ///< its entry in the client table
-  SteppedSession session_;  ///< ended once the connection is closed
-  connection_stage stage_;
+  Client& client_;             ///< its entry in the client table
+  SteppedSession session_;     ///< ended once the connection is closed
   bool listed_ = false;        ///< in the worker's list of ready connections
   bool readable_ = false;      ///< there may be bytes in the kernel
   bool read_on_ = false;       ///< read on, even after a short read
   bool reset_ = false;         ///< no reply reaches the client any more
   bool output_waits_ = false;  ///< the socket is full; waits for the client to read
-  std::uint32_t drain_reads_left_ = 0;
+  /// Most reads while the daemon ends: a client that never stops sending must not hold up the end.
+  static constexpr std::uint32_t kDrainReads = 64;
+  std::uint32_t drain_reads_left_ = kDrainReads;
   std::string_view ends_for_ = "normal";  ///< why it ends, for watchers, unless the session ended in error
   std::uint64_t sent_ns_ = 0;             ///< when the socket last took bytes, or became full
   std::uint64_t unread_ns_ =

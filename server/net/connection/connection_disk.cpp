@@ -72,7 +72,7 @@ void Connection::note_unread() noexcept {
 // because nobody reads the replies. A TCP client that sent requests before its end may still wait for the
 // replies: its connection stays, and keepalive finds it if the client is gone.
 bool Connection::over_unread() {
-  if (!read_on_ || stage_ == connection_stage::greeting) {
+  if (!read_on_ || is(life_stage::greeting)) {
     return false;
   }
   pollfd both_ways{.fd = socket_, .events = 0, .revents = 0};

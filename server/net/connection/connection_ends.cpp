@@ -16,7 +16,7 @@ void Connection::check_times(std::uint64_t now_ns) {
   MXKV_ASSERT(!closed(), "a closed connection has no times");
   constexpr std::uint64_t kNsPerMs = 1'000'000;
   const config::LimitOptions& limits = net_.limits();
-  if (stage_ == connection_stage::greeting) {
+  if (is(life_stage::greeting)) {
     if (now_ns - client_.read_ns.load(std::memory_order_relaxed) >= limits.handshake_ms * kNsPerMs) {
       give_up_handshake("not finished in time");
     }
@@ -57,7 +57,7 @@ void Connection::close_for_output() {
 
 void Connection::close_for_input() {
   MXKV_ASSERT(!closed() && !session_->running(), "no session is refused in the middle of its input");
-  if (stage_ == connection_stage::greeting) {
+  if (is(life_stage::greeting)) {
     net_.refused_input();
     give_up_handshake("there is no memory to wait for the rest of it");
     return;
@@ -70,7 +70,6 @@ void Connection::close() {
   if (closed()) {
     return;
   }
-  stage_ = connection_stage::closed;
   if (taker_ != nullptr) {
     net_.leaves_no_more(*this);
   }

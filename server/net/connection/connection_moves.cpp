@@ -30,7 +30,6 @@ Connection::Connection(NetWorker& net, MovedConnection& moved)
       socket_(moved.socket),
       client_(net.client_of(moved.socket)),
       session_(net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
-      stage_(connection_stage::serving),
       readable_(true),
       read_on_(moved.read_on),
       unread_ns_(net.now_ns()),
@@ -63,32 +62,36 @@ void Connection::note_work() noexcept {
 }
 
 bool Connection::movable(std::uint64_t now_ns) const noexcept {
-  return stage_ == connection_stage::serving && taker_ == nullptr && now_ns >= settled_ns_;
+  return is(life_stage::serving) && taker_ == nullptr && now_ns >= settled_ns_;
 }
 
 void Connection::begin_leaving(NetWorker& taker) noexcept {
-  MXKV_ASSERT(stage_ == connection_stage::serving && taker_ == nullptr, "it leaves once, while it serves");
+  MXKV_ASSERT(taker_ == nullptr, "a connection leaves for one worker");
+  session_->entry().life.leave();
   taker_ = &taker;
   leaves_ns_ = net_.now_ns();
 }
 
-Connection::leaving Connection::go_on_leaving() {
+bool Connection::go_on_leaving() {
   MXKV_ASSERT(taker_ != nullptr && !closed(), "only one that leaves goes on with it");
-  if (stage_ != connection_stage::serving || net_.now_ns() - leaves_ns_ > kLeavesForNs) {
+  if (is(life_stage::draining) || net_.now_ns() - leaves_ns_ > kLeavesForNs) {
     stay();
-    return leaving::stays;
+    return false;
   }
   if (!session_->may_move()) {
-    return leaving::waits;
+    return false;
   }
   if (!session_->paused_for(pause::move)) {
     session_.step().come_to_rest();
   }
-  return session_->rests() && !gate_.holds() ? leaving::rests : leaving::waits;
+  return session_->rests() && !gate_.holds();
 }
 
 void Connection::stay() {
   taker_ = nullptr;
+  if (is(life_stage::leaving)) {
+    session_->entry().life.stay();
+  }
   if (session_->paused_for(pause::move)) {
     session_.step().stay();
   }
@@ -118,7 +121,6 @@ std::unique_ptr<MovedConnection> Connection::leave() {
   moved->read_ns = client_.read_ns.load(std::memory_order_relaxed);
   moved->keepalive_ms = net_.limits().keepalive_ms;
   taker_ = nullptr;
-  stage_ = connection_stage::closed;
   net_.events().remove(socket_);
   session_.end();
   return moved;

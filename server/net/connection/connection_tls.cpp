@@ -131,20 +131,20 @@ void Connection::begin_handshake() {
 }
 
 bool Connection::idles_with_tls(std::uint64_t now_ns) const noexcept {
-  return tls_facts_ != nullptr && stage_ == connection_stage::serving && !door_->peer && taker_ == nullptr &&
+  return tls_facts_ != nullptr && is(life_stage::serving) && !door_->peer && taker_ == nullptr &&
          !readable_ && !session_->watches() && session_->entry().order.in_flight() == 0 &&
          session_->unsent_bytes() == 0 && !gate_.holds() && sends_nothing(now_ns);
 }
 
 void Connection::shake_hands() {
-  MXKV_ASSERT(stage_ == connection_stage::greeting, "hands are shaken once");
+  MXKV_ASSERT(is(life_stage::greeting), "hands are shaken once");
   if (!readable_ || (tls_ == nullptr && !begin_tls())) {
     return;
   }
   readable_ = false;
   switch (tls_->shake_hands(read_on_)) {
     case TlsStream::outcome::done:
-      stage_ = connection_stage::serving;
+      session_->entry().life.end_greeting();
       client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
       net_.host().handshakes.give(*this);
       hold(0, TlsStream::kIdleBytes);

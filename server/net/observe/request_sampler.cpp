@@ -161,7 +161,7 @@ void RequestSampler::time_replies() {
 
 void RequestSampler::time_last_replies(const ConnectionState& entry) {
   const std::uint64_t now_ns = clock_->monotonic_ns();
-  const bool all_sent = entry.phase == connection_phase::open && entry.replies.unsent_bytes() == 0;
+  const bool all_sent = entry.life.answers() && entry.replies.unsent_bytes() == 0;
   for (std::size_t i = 0; i < pending_;) {
     Sample& sample = samples_[i];
     if (sample.entry != &entry || sample.generation != entry.generation) {

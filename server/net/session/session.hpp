@@ -132,7 +132,7 @@ class Session {
   [[nodiscard]] bool rests() const noexcept {
     return may_move() && !running_ && first_waiting_ == nullptr && entry_->order.in_flight() == 0 &&
            entry_->replies.all_closed() && unsent_bytes() == 0 && !entry_->awaits_disk &&
-           entry_->phase == connection_phase::open;
+           entry_->life.answers();
   }
   /// Bytes read and not used; valid until the next call of a non-const function.
   [[nodiscard]] std::string_view held() const noexcept { return held_.view(); }

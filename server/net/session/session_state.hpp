@@ -42,7 +42,9 @@ class SessionState {
   [[nodiscard]] session_state current() const noexcept { return state_; }
   [[nodiscard]] bool is(session_state state) const noexcept { return state_ == state; }
   /// Whether requests, or parts of them, are still taken.
-  [[nodiscard]] bool takes_input() const noexcept { return state_ < session_state::draining; }
+  [[nodiscard]] bool takes_input() const noexcept {
+    return state_ != session_state::draining && state_ != session_state::refused;
+  }
   /// Whether the client has still to log in. True also in the middle of a block.
   [[nodiscard]] bool before_login() const noexcept {
     return home_ == session_state::login || home_ == session_state::binary_login;

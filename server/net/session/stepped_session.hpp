@@ -33,6 +33,7 @@ class SteppedSession {
   [[nodiscard]] Session& unsettled() noexcept { return *session_; }
   /// The connection is closed.
   void end() noexcept { session_.reset(); }
+  [[nodiscard]] bool ended() const noexcept { return !session_.has_value(); }
 
  private:
   ConnectionTable& directory_;

@@ -116,17 +116,13 @@ bool NetWorker::let_leave() {
       leaving_.push_back(connection);
       continue;
     }
-    switch (connection->go_on_leaving()) {
-      case Connection::leaving::waits:
-        leaving_.push_back(connection);
-        break;
-      case Connection::leaving::rests:
-        hand_over(*connection, *connection->taker_);
-        ++left;
-        break;
-      case Connection::leaving::stays:
-        connection->settled_ns_ = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
-        break;
+    if (connection->go_on_leaving()) {
+      hand_over(*connection, *connection->taker());
+      ++left;
+    } else if (connection->taker() == nullptr) {
+      connection->settled_ns_ = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
+    } else {
+      leaving_.push_back(connection);
     }
   }
   return leaving_.size() != before;

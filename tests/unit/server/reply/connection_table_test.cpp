@@ -231,8 +231,8 @@ TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
   for (std::size_t i = 0; i < 12 * pool.share().bytes() / text.size(); ++i) {
     directory.reply(address(hoarder), text);
   }
-  EXPECT_EQ(hoarder.phase, connection_phase::silenced);
-  EXPECT_EQ(other.phase, connection_phase::open);
+  EXPECT_TRUE(hoarder.life.is(life_stage::silenced));
+  EXPECT_TRUE(other.life.is(life_stage::serving));
   EXPECT_EQ(directory.find(address(hoarder)), nullptr);
   EXPECT_EQ(hoarder.replies.unsent_bytes(), 0U);
   EXPECT_EQ(drain(other.replies.output()), "few");
@@ -241,7 +241,7 @@ TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
   directory.close(other);
   while (directory.next_dirty() != nullptr) {
   }
-  EXPECT_EQ(directory.open(session).phase, connection_phase::open) << "the next one begins anew";
+  EXPECT_TRUE(directory.open(session).life.is(life_stage::serving)) << "the next one begins anew";
 }
 
 TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullButForWhoHasNothingUnsent) {
@@ -252,7 +252,7 @@ TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullButForWhoHasNothingUnsent) {
     address.ticket = hoarder.replies.open();
     directory.reply(address, text);
   }
-  EXPECT_EQ(hoarder.phase, connection_phase::open);
+  EXPECT_TRUE(hoarder.life.is(life_stage::serving));
   const std::uint32_t next = hoarder.replies.open();
   EXPECT_TRUE(directory.waits_for_room(hoarder.replies, next)) << "much of it is unsent";
   const std::uint32_t first = other.replies.open();
