@@ -30,8 +30,8 @@ FUNCTIONS = [(part, re.compile(pattern)) for part, pattern in (
 FILES = [(part, re.compile(pattern)) for part, pattern in (
     ("reply", r"/protocol/reply\.|/server/store/item/value_reply\.|/server/store/point/\w*reply\."),
     (None, r"/protocol/words\."),
-    ("parse", r"/protocol/\w+\.[ch]pp|/server/net/session/(session_lines|session_values|input_buffer)\."),
-    ("order", r"/server/net/\w+/(session_order|key_hash|waiting_requests)\.|/server/reply/(request_order|commit_order|sparse_ring)\."),
+    ("parse", r"/protocol/\w+\.[ch]pp|/server/net/session/(\w+_intake\w*|input_buffer)\."),
+    ("order", r"/server/net/\w+/(launcher|key_hash|waiting_requests)\.|/server/reply/(request_order|commit_order|sparse_ring)\."),
     ("completion", r"/server/reply/(reply_queue|connection_table|reply_address|worker_replies)\.|/server/store/store_task\."),
     ("reply", r"/server/reply/"),
     ("session", r"/server/net/(session|observe)/|/server/stats/"),

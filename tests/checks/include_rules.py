@@ -34,7 +34,6 @@ NET_UP = {
     "server/net/connection/connection_ends.cpp": "server/net/worker/net_worker.hpp",
     "server/net/connection/connection_moves.cpp": "server/net/worker/net_worker.hpp",
     "server/net/connection/connection_tls.cpp": "server/net/worker/net_worker.hpp",
-    "server/net/session/session_streams.cpp": "server/net/connection/client_table.hpp",
 }
 
 # Folder -> prefixes of files that it may include besides its own.

@@ -194,7 +194,7 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   return address;
 }
 
-// As Session::take_sets(). False: it is no such value, or there is no memory.
+// As TextIntake::take_sets(). False: it is no such value, or there is no memory.
 bool StoreClient::start_whole(const protocol::Request& request, std::string_view text, std::string_view rest,
                               server::OrderClaim claim) {
   protocol::SentValue sent{};

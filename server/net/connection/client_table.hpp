@@ -23,6 +23,7 @@
 #include "config/options.hpp"
 #include "server/net/observe/connection_facts.hpp"
 #include "server/net/observe/last_command.hpp"
+#include "server/net/session/admin_source.hpp"
 #include "server/net/session/session_state.hpp"
 #include "server/net/users/string_map.hpp"
 #include "server/net/users/usage.hpp"
@@ -75,7 +76,7 @@ class ClientTable {
   /// Sets the client's name. Returns false if the name is too long or not printable.
   [[nodiscard]] bool set_name(Client& client, std::string_view name);
   /// Most connections of a page.
-  static constexpr std::size_t kPage = 64;
+  static constexpr std::size_t kPage = AdminCursor::kPage;
   /// Calls f(client) for one page of connections, behind the one with number `after`. Returns the number to
   /// continue with; 0: this was the last page.
   std::uint64_t walk(std::uint64_t after, const std::function<void(const Client&)>& f) const;

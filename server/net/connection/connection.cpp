@@ -153,7 +153,7 @@ void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t dir
     session.receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
   }
   session.charge_input();
-  if (session.refused()) [[unlikely]] {
+  if (session.state().is(session_state::refused)) [[unlikely]] {
     net_.refused_input();
   }
   if (is(life_stage::draining)) {
@@ -276,7 +276,7 @@ bool Connection::over_without_replies() const noexcept {
 // Arranges the next turn, unless the connection waits for its client. Returns false if it only waits for
 // memory.
 bool Connection::arm() {
-  client_.state.store(session_->state(), std::memory_order_relaxed);
+  client_.state.store(session_->state().current(), std::memory_order_relaxed);
   const std::size_t unsent = session_->unsent_bytes();
   if (unsent > 0 && !output_waits_ && gate_.sendable(session_->output().sent_bytes(), unsent) > 0)
       [[unlikely]] {
@@ -334,11 +334,7 @@ bool Connection::stalls(std::uint64_t now_ns) const noexcept {
 }
 
 bool Connection::judged() {
-  if (!session_->login_judged()) {
-    return false;
-  }
-  session_.step().judged();
-  return true;
+  return session_.step().judged();
 }
 
 bool Connection::rate_has_room() {
@@ -371,7 +367,7 @@ void Connection::tell_watchers(std::string_view reason) {
 void Connection::trace_request(std::string_view bytes) {
   constexpr std::size_t kMostTold = 100;
   constexpr unsigned char kLastOfText = 0x7F;
-  if (session_->expects_line() && !bytes.empty() &&
+  if (session_->state().expects_line() && !bytes.empty() &&
       static_cast<unsigned char>(bytes.front()) <= kLastOfText) {
     const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
     net_.log().tell_trace(client_.peer + " sent " + std::to_string(bytes.size()) +

@@ -46,7 +46,7 @@ void Connection::give_up_waiting() {
   OutputBuffer& output = session_->output();
   const std::string_view line = net_.disk()->given_up_line();
   const bool begins = gate_.holds() ? held_whole_ : session_->entry().replies.all_closed();
-  if (!line.empty() && begins && !output_waits_ && !session_->speaks_binary() &&
+  if (!line.empty() && begins && !output_waits_ && !session_->state().speaks_binary() &&
       gate_.sendable(output.sent_bytes(), output.unsent_bytes()) == 0) {
     say_last(line);
   }

@@ -30,7 +30,7 @@ void Connection::check_times(std::uint64_t now_ns) {
     NetCounters::add(net_.counters().stalled);
     net_.host().happenings->note(happening::closed_unread, client_name());
     close();
-  } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->watches() &&
+  } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->state().is(session_state::watch) &&
              !session_->pauses().has(pause::login | pause::rate) &&
              session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
              now_ns - silent_since_ns() >= limits.idle_timeout_ms * kNsPerMs) {

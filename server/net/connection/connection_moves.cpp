@@ -116,7 +116,7 @@ std::unique_ptr<MovedConnection> Connection::leave() {
   }
   moved->held = session_->held();
   moved->read_on = read_on_;
-  moved->binary = session_->speaks_binary();
+  moved->binary = session_->state().speaks_binary();
   moved->seat = session_.unsettled().give_seat();
   moved->read_ns = client_.read_ns.load(std::memory_order_relaxed);
   moved->keepalive_ms = net_.limits().keepalive_ms;

@@ -132,8 +132,9 @@ void Connection::begin_handshake() {
 
 bool Connection::idles_with_tls(std::uint64_t now_ns) const noexcept {
   return tls_facts_ != nullptr && is(life_stage::serving) && !door_->peer && taker_ == nullptr &&
-         !readable_ && !session_->watches() && session_->entry().order.in_flight() == 0 &&
-         session_->unsent_bytes() == 0 && !gate_.holds() && sends_nothing(now_ns);
+         !readable_ && !session_->state().is(session_state::watch) &&
+         session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
+         sends_nothing(now_ns);
 }
 
 void Connection::shake_hands() {

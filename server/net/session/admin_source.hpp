@@ -14,10 +14,11 @@ namespace mxkv::server {
 /// Where a reply continues that is made page by page. A command that walks connections makes one page at a
 /// time, so that its worker serves other connections between two pages.
 struct AdminCursor {
-  std::uint64_t after = 0;  ///< the page begins behind the connection with this number
-  std::size_t found = 0;    ///< connections that the pages have met so far
-  bool more = false;        ///< another page follows
-  int asker = -1;           ///< the socket of the client that asked
+  static constexpr std::size_t kPage = 64;  ///< most connections that a page walks
+  std::uint64_t after = 0;                  ///< the page begins behind the connection with this number
+  std::size_t found = 0;                    ///< connections that the pages have met so far
+  bool more = false;                        ///< another page follows
+  int asker = -1;                           ///< the socket of the client that asked
 };
 
 /// Thread-safety: any thread.

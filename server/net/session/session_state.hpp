@@ -57,6 +57,10 @@ class SessionState {
   [[nodiscard]] bool between_requests() const noexcept {
     return state_ == session_state::line || state_ == session_state::binary;
   }
+  /// Whether it goes on without further input: with the keys of a line, or with pages of a reply.
+  [[nodiscard]] bool takes_without_input() const noexcept {
+    return state_ == session_state::keys || state_ == session_state::dump || state_ == session_state::report;
+  }
   /// Whether the next bytes begin a line of a client that has logged in, if they are text.
   [[nodiscard]] bool expects_line() const noexcept {
     return state_ == session_state::line ||

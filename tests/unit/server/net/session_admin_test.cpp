@@ -186,7 +186,7 @@ TEST(SessionLogin, ALineThatIsTooLongIsRefusedHoweverItIsCut) {
       EXPECT_EQ(client.settle(part),
                 std::string{kNo} + std::string{more == 0 ? kNo : protocol::kNoInputMemory})
           << more << " more bytes, in pieces of " << part;
-      EXPECT_EQ(client.session->refused(), more != 0);
+      EXPECT_EQ(client.session->state().is(session_state::refused), more != 0);
     }
   }
 }

@@ -22,9 +22,9 @@ std::string noop(const std::string& opaque = "opaq") {
 
 TEST(SessionBinary, TheFirstByteDecides) {
   Client client;
-  EXPECT_FALSE(client.session->speaks_binary());
+  EXPECT_FALSE(client.session->state().speaks_binary());
   EXPECT_EQ(all_told(client.ask(noop("abcd"))), Answers{"10 0 abcd"});
-  EXPECT_TRUE(client.session->speaks_binary());
+  EXPECT_TRUE(client.session->state().speaks_binary());
   EXPECT_EQ(all_told(client.ask(Packet{.code = opcode::version}.wire())), Answers{"11 0 opaq: 1.2.3"});
 }
 
@@ -36,7 +36,7 @@ TEST(SessionBinary, OnlyTheFirstByteDecides) {
       client.send(before + noop() + "\r\nmn\r\n", part);
       const std::string text = client.settle(part);
       EXPECT_TRUE(text.ends_with("ERROR\r\nMN\r\n")) << text;
-      EXPECT_FALSE(client.session->speaks_binary());
+      EXPECT_FALSE(client.session->state().speaks_binary());
       EXPECT_FALSE(client.session->finished());
     }
   }

@@ -113,7 +113,7 @@ TEST(SessionRoom, UnfinishedInputBeyondTheShareIsRefused) {
   UsedUp used_up{client, share};
   client.send("get " + std::string(100, 'k'));
   EXPECT_EQ(client.settle(), "SERVER_ERROR out of memory reading request\r\n");
-  EXPECT_TRUE(client.session->refused());
+  EXPECT_TRUE(client.session->state().is(session_state::refused));
   EXPECT_TRUE(client.session->finished());
   EXPECT_EQ(client.session->unfinished_bytes(), 0U);
   used_up.end();
@@ -141,7 +141,7 @@ TEST(SessionRoom, TheOneWhoHoldsMoreLeavesFirst) {
   UsedUp used_up{client, client.host.input.share()};
   client.host.relief = &used_up;
   client.send("get k");
-  EXPECT_FALSE(client.session->refused());
+  EXPECT_FALSE(client.session->state().is(session_state::refused));
   EXPECT_EQ(client.ask("\r\n"), "END\r\n");
 }
 

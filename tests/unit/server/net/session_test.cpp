@@ -59,10 +59,10 @@ TEST(Session, OutOfMemorySwallowsTheRestAndKeepsTheOldValue) {
     client.ask("set k 0 0 1\r\nx\r\n");
     client.leave_memory(std::size_t{5} << 20U);
     client.send("set k 0 0 8000000\r\n" + std::string(1'000'000, 'v'), 16384);
-    EXPECT_EQ(client.session->state(), session_state::value) << "so far there is memory";
+    EXPECT_EQ(client.session->state().current(), session_state::value) << "so far there is memory";
     client.send(std::string(6'600'000, 'v'), 16384);
     EXPECT_EQ(client.settle(), "");
-    EXPECT_EQ(client.session->state(), session_state::swallowing);
+    EXPECT_EQ(client.session->state().current(), session_state::swallowing);
     EXPECT_EQ(client.item_bytes(), 0U);
     EXPECT_EQ(client.ask(std::string(400'000, 'v') + "\r\nget k\r\n"),
               "SERVER_ERROR out of memory storing object\r\nVALUE k 0 1\r\nx\r\nEND\r\n");
