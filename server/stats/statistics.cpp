@@ -8,7 +8,7 @@
 
 #include "protocol/reply.hpp"
 #include "server/cluster/cluster_node.hpp"
-#include "server/net/worker/version.hpp"
+#include "server/net/observe/version.hpp"
 #include "server/stats/class_stats.hpp"
 #include "server/stats/cluster_stats.hpp"
 #include "server/stats/durability_stats.hpp"

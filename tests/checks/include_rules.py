@@ -27,14 +27,6 @@ SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in
 NET = "server/net/"
 NET_RANKS = [("observe", "tls"), ("users", "sockets"), ("session", "peers"), ("connection",), ("worker",)]
 NET_RANK = {room: rank for rank, rooms in enumerate(NET_RANKS) for room in rooms}
-# File -> the one file of a higher room that it includes all the same. Nothing is to be added here.
-NET_UP = {
-    "server/net/connection/connection.cpp": "server/net/worker/net_worker.hpp",
-    "server/net/connection/connection_disk.cpp": "server/net/worker/net_worker.hpp",
-    "server/net/connection/connection_ends.cpp": "server/net/worker/net_worker.hpp",
-    "server/net/connection/connection_moves.cpp": "server/net/worker/net_worker.hpp",
-    "server/net/connection/connection_tls.cpp": "server/net/worker/net_worker.hpp",
-}
 
 # Folder -> prefixes of files that it may include besides its own.
 MAY_SEE = {
@@ -85,7 +77,7 @@ def room_violation(name: str, target: str) -> str:
     own, other = (NET_RANK.get(path[len(NET):].split("/")[0]) for path in (name, target))
     if own is None or other is None:
         return f"a file of server/net/ that is in no room ({name} includes {target})"
-    if name.split("/")[2] == target.split("/")[2] or other < own or NET_UP.get(name) == target:
+    if name.split("/")[2] == target.split("/")[2] or other < own:
         return ""
     return f"a room of server/net/ that is not below its own ({target})"
 
@@ -125,13 +117,6 @@ def library_of(header: str) -> str:
     return ""
 
 
-def settled_exceptions(root: Path) -> list[str]:
-    """Exceptions of NET_UP that no file needs any more."""
-    return [f"tests/checks/include_rules.py: NET_UP has {name}, which does not include {target}"
-            for name, target in NET_UP.items()
-            if (root / NET).is_dir() and (not (root / name).is_file() or target not in sources.read(root, name))]
-
-
 def check(root: Path) -> list[str]:
     found = []
     doors = defaultdict(set)         # (folder, library) -> files without suffix
@@ -166,5 +151,4 @@ def check(root: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    root = sources.root_from_arguments()
-    sources.finish(check(root) + settled_exceptions(root), "include rules")
+    sources.finish(check(sources.root_from_arguments()), "include rules")

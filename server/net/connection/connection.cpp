@@ -12,8 +12,8 @@
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/probe.hpp"
+#include "server/net/connection/connection_host.hpp"
 #include "server/net/tls/tls_stream.hpp"
-#include "server/net/worker/net_worker.hpp"
 
 namespace mxkv::server {
 
@@ -37,7 +37,7 @@ ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
 }  // namespace
 
 // The directory reuses entries, so the entry's counts may begin above 0.
-Connection::Connection(NetWorker& net, int socket, const Door& door)
+Connection::Connection(ConnectionHost& net, int socket, const Door& door)
     : net_(net),
       door_(&door),
       socket_(socket),
@@ -150,7 +150,7 @@ void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t dir
     trace_request({net_.read_buffer().data(), bytes});
   }
   if (bytes > direct) {
-    session.receive(net_.read_buffer().data(), bytes - direct, NetWorker::kReadHeadroom);
+    session.receive(net_.read_buffer().data(), bytes - direct, ConnectionHost::kReadHeadroom);
   }
   session.charge_input();
   if (session.state().is(session_state::refused)) [[unlikely]] {

@@ -22,6 +22,7 @@
 
 namespace mxkv::server {
 
+class ConnectionHost;
 class NetWorker;
 class TlsStream;
 struct TlsFacts;
@@ -30,9 +31,9 @@ struct TlsFacts;
 class Connection final : public ConnectionOwner {
  public:
   /// Takes over `socket`, which is non-blocking and was accepted at `door`.
-  Connection(NetWorker& net, int socket, const Door& door);
+  Connection(ConnectionHost& net, int socket, const Door& door);
   /// Continues a connection that left another worker.
-  Connection(NetWorker& net, MovedConnection& moved);
+  Connection(ConnectionHost& net, MovedConnection& moved);
   ~Connection();
 
   /// Its socket had an event.
@@ -124,7 +125,8 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
 
  private:
-  friend class NetWorker;  // its lists
+  friend class ConnectionHost;  // their lists
+  friend class NetWorker;
   /// So that a few handshakes fill a round.
   static constexpr std::size_t kHandshakeRequests = 64;
   /// When memory is short, a client that did nothing for so long may be closed.
@@ -181,7 +183,7 @@ class Connection final : public ConnectionOwner {
   [[nodiscard]] std::size_t give_buffers();
   void hold(std::size_t record, std::size_t own);
 
-  NetWorker& net_;
+  ConnectionHost& net_;
   const Door* door_;                ///< the door that it was accepted at
   std::unique_ptr<TlsStream> tls_;  ///< null: no TLS, or the client has not sent anything
   int socket_;

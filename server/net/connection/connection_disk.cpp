@@ -6,7 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/net/connection/connection.hpp"
-#include "server/net/worker/net_worker.hpp"
+#include "server/net/connection/connection_host.hpp"
 
 namespace mxkv::server {
 

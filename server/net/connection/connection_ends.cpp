@@ -7,8 +7,8 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/base/probe.hpp"
 #include "server/net/connection/connection.hpp"
+#include "server/net/connection/connection_host.hpp"
 #include "server/net/tls/tls_stream.hpp"
-#include "server/net/worker/net_worker.hpp"
 
 namespace mxkv::server {
 

@@ -9,8 +9,8 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/net/connection/connection.hpp"
+#include "server/net/connection/connection_host.hpp"
 #include "server/net/tls/tls_stream.hpp"
-#include "server/net/worker/net_worker.hpp"
 
 namespace mxkv::server {
 
@@ -23,7 +23,7 @@ constexpr std::uint64_t kLeavesForNs = 100'000'000;
 
 // In its first turn the session takes the held bytes and the socket is read, because the old worker may have
 // consumed the socket's event.
-Connection::Connection(NetWorker& net, MovedConnection& moved)
+Connection::Connection(ConnectionHost& net, MovedConnection& moved)
     : net_(net),
       door_(moved.door),
       tls_(std::move(moved.tls)),
@@ -100,7 +100,6 @@ void Connection::stay() {
 std::unique_ptr<MovedConnection> Connection::leave() {
   MXKV_ASSERT(!closed() && session_->rests() && !gate_.holds() && !output_waits_, "one that rests leaves");
   auto moved = std::make_unique<MovedConnection>();
-  moved->from = &net_;
   moved->door = door_;
   moved->socket = socket_;
   if (tls_ != nullptr) {

@@ -21,8 +21,8 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/connection/connection.hpp"
+#include "server/net/connection/connection_host.hpp"
 #include "server/net/tls/tls_stream.hpp"
-#include "server/net/worker/net_worker.hpp"
 
 namespace mxkv::server {
 
@@ -254,7 +254,7 @@ std::span<const char> Connection::next_record(std::size_t most) {
 
 // Returns the number of bytes sent; 0 if it cannot go on now.
 std::size_t Connection::send_record(std::size_t most) {
-  static_assert(NetWorker::kReadBytes >= TlsStream::kRecordBytes, "the read buffer takes a record");
+  static_assert(ConnectionHost::kReadBytes >= TlsStream::kRecordBytes, "the read buffer takes a record");
   keep_buffers(false);
   const TlsStream::Moved sent = tls_->write(next_record(most));
   if (sent.how == TlsStream::outcome::wants_output) {

@@ -13,11 +13,9 @@
 
 namespace mxkv::server {
 
-class NetWorker;
 struct Door;
 
 struct MovedConnection {
-  NetWorker* from = nullptr;
   const Door* door = nullptr;      ///< the door that it was accepted at
   int socket = -1;                 ///< in no epoll set
   std::unique_ptr<TlsStream> tls;  ///< null: no TLS

@@ -14,8 +14,8 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/idle_clock.hpp"
+#include "server/net/observe/run_delay.hpp"
 #include "server/net/worker/balance.hpp"
-#include "server/net/worker/run_delay.hpp"
 
 namespace mxkv::server {
 

@@ -7,8 +7,6 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/net/sockets/keepalive.hpp"
-#include "server/net/tls/tls_stream.hpp"
-#include "server/net/worker/version.hpp"
 
 namespace mxkv::server {
 
@@ -36,20 +34,18 @@ constexpr std::uint64_t kContextEveryNs = 250'000;
 NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ConnectionTable& directory,
                      BlockPool& input, const config::LimitOptions& limits, AdminSource& admin,
                      Credentials& credentials, const config::StatsOptions& stats)
-    : shared_(shared),
+    : ConnectionHost(shared, worker, store_of(shared, store), directory, input, limits, admin, credentials),
       store_(store),
-      limits_(limits),
-      host_{worker, store_of(shared, store), directory, input, limits_, kVersionLine, &admin, &credentials},
       context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
       context_stays_(context_.get_executor()),
       events_wait_(context_, events_.descriptor()),
-      timer_(context_),
-      sweep_timer_(context_),
+      times_(context_),
+      sweep_(context_),
       shortage_(worker.runtime().clock(), shared.connections, shared.log),
       balancer_(balance_peers(worker.runtime(), shared), worker.id().index(), shared.balance) {
   if (shared.disk != nullptr) {
     store.context(worker.id()).writes_wait = true;
-    broken_ = shared.disk->broken();
+    disk_.broken = shared.disk->broken();
   }
   if (shared.cluster != nullptr) {
     forwarder_ =
@@ -77,8 +73,8 @@ NetWorker::~NetWorker() {
   if (forwarder_ != nullptr) {
     forwarder_->close();
   }
-  timer_.cancel();
-  sweep_timer_.cancel();
+  times_.timer.cancel();
+  sweep_.timer.cancel();
   // The contexts' waits refer to these objects until their handlers have run. Closed connections get no more
   // turns.
   for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
@@ -184,7 +180,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
   if (host_.handshakes.waiting() > 0 && has_tls_room()) [[unlikely]] {
     any = admit(host_.handshakes, host_.handshake_room()) || any;
   }
-  if (host_.input.share().is_short()) [[unlikely]] {
+  if (host_.input.share().is_short() || sending_waits_ > 0) [[unlikely]] {
     arm_timer();
   }
   tell_of_closed();
@@ -245,23 +241,6 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   }
 }
 
-void NetWorker::make_ready(Connection& connection) noexcept {
-  ready_act_ = true;
-  wait_for_memory(connection);
-}
-
-// If all ready connections wait for memory, the worker may sleep between two rounds.
-void NetWorker::wait_for_memory(Connection& connection) noexcept {
-  MXKV_ASSERT(!connection.closed(), "a closed connection has no turn");
-  if (connection.listed_) {
-    return;
-  }
-  connection.listed_ = true;
-  connection.next_ready_ = nullptr;
-  (first_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = &connection;
-  last_ready_ = &connection;
-}
-
 void NetWorker::listen(int socket, SocketReceiver& receiver) {
   shortage_.keep_reserve();
   listeners_.emplace_back(context_.get_executor(), socket, shared_.connections, shortage_, limits_, receiver)
@@ -302,44 +281,6 @@ void NetWorker::adopted(Connection& connection) {
   }
 }
 
-void NetWorker::unlist(Connection& connection) {
-  unlink(connection);
-}
-
-void NetWorker::link(Connection& connection) noexcept {
-  connection.next_ = connections_;
-  if (connections_ != nullptr) {
-    connections_->previous_ = &connection;
-  }
-  connections_ = &connection;
-}
-
-void NetWorker::unlink(Connection& connection) noexcept {
-  MXKV_ASSERT(connection.previous_ != nullptr || connections_ == &connection, "a connection is listed");
-  (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
-  if (connection.next_ != nullptr) {
-    connection.next_->previous_ = connection.previous_;
-  }
-}
-
-void NetWorker::delete_later(Connection& connection) {
-  MXKV_ASSERT(connection.closed(), "only a closed connection is deleted");
-  MXKV_ASSERT(load_.load(std::memory_order_relaxed) > 0, "a connection was counted when it came");
-  load_.fetch_sub(1, std::memory_order_relaxed);
-  shared_.connections.open.fetch_sub(1, std::memory_order_relaxed);
-  closed_.push_back(&connection);
-}
-
-void NetWorker::delete_closed() {
-  std::erase_if(closed_, [](Connection* connection) {
-    if (!connection->deletable()) {
-      return false;
-    }
-    delete connection;
-    return true;
-  });
-}
-
 void NetWorker::pull_watched() {
   for (ConnectionState* const entry : host_.watching) {
     entry->owner->resume();
@@ -356,47 +297,11 @@ void NetWorker::drain() {
   }
 }
 
-void NetWorker::shook_hands(Connection& connection) {
-  auto facts = std::make_shared<const TlsFacts>(connection.tls_->facts());
-  NetCounters::add(counters_.handshakes);
-  NetCounters::add(counters_.tls_by_kernel, facts->by_kernel ? 1 : 0);
-  shared_.connections.by_tls.fetch_add(1, std::memory_order_relaxed);
-  shakes_hands_no_more();
-  shared_.clients.set_tls(connection.client_, facts);
-  connection.tls_facts_ = std::move(facts);
-}
-
-std::size_t NetWorker::keep_tls_buffers(Connection& connection) {
-  std::size_t given = 0;
-  keep_tls_buffers_.add(connection, host_.input.share().bytes() / TlsStream::kBuffersBytes,
-                        [&given](Connection& other) { given += other.give_buffers(); });
-  return given;
-}
-
-void NetWorker::ended_tls() noexcept {
-  shared_.connections.by_tls.fetch_sub(1, std::memory_order_relaxed);
-}
-
-void NetWorker::shakes_hands_no_more() noexcept {
-  MXKV_ASSERT(handshakes_ > 0, "a handshake ends once");
-  --handshakes_;
-}
-
-void NetWorker::sending_waits(bool begins) {
-  if (begins) {
-    ++sending_waits_;
-    arm_timer();
-  } else {
-    MXKV_ASSERT(sending_waits_ > 0, "a wait ends once");
-    --sending_waits_;
-  }
-}
-
 // A coarse clock. It runs only while a connection could time out, so an idle daemon has no timer.
 void NetWorker::arm_timer() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
-  if (timer_armed_ ||
+  if (times_.armed ||
       (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 && !host_.input.share().is_short())) {
     return;
   }
@@ -407,30 +312,29 @@ void NetWorker::arm_timer() {
   if (handshakes_ > 0) {
     shortest_ms = std::min(shortest_ms, limits.handshake_ms);
   }
-  timer_armed_ = true;
-  timer_.expires_after(std::chrono::milliseconds{std::clamp(shortest_ms / 8, 10U, 1000U)});
-  timer_.async_wait(InPlaceHandler{&timer_memory_, [this](const boost::system::error_code& error) {
-                                     timer_armed_ = false;
-                                     times_due_ = !error;
-                                   }});
+  times_.armed = true;
+  times_.timer.expires_after(std::chrono::milliseconds{std::clamp(shortest_ms / 8, 10U, 1000U)});
+  times_.timer.async_wait(InPlaceHandler{&times_.memory, [this](const boost::system::error_code& error) {
+                                           times_.armed = false;
+                                           times_due_ = !error;
+                                         }});
 }
 
 // Called before the worker sleeps, because items may expire meanwhile. Then it wakes the worker at least once
 // a second, because debugtime may move the clock.
 void NetWorker::arm_sweep_timer() {
   const std::uint64_t at_us = store_.sweep().wake_at_us();
-  if (at_us == ExpirySweep::kNever || sweep_timer_armed_) [[likely]] {
+  if (at_us == ExpirySweep::kNever || sweep_.armed) [[likely]] {
     return;
   }
   constexpr std::uint64_t kLeastUs = 1000;
   constexpr std::uint64_t kMostUs = 1'000'000;
   const std::uint64_t now_us = host_.worker.now_us();
-  sweep_timer_armed_ = true;
-  sweep_timer_.expires_after(
+  sweep_.armed = true;
+  sweep_.timer.expires_after(
       std::chrono::microseconds{std::clamp(at_us - std::min(at_us, now_us), kLeastUs, kMostUs)});
-  sweep_timer_.async_wait(
-      InPlaceHandler{&sweep_timer_memory_,
-                     [this](const boost::system::error_code& /*error*/) { sweep_timer_armed_ = false; }});
+  sweep_.timer.async_wait(InPlaceHandler{
+      &sweep_.memory, [this](const boost::system::error_code& /*error*/) { sweep_.armed = false; }});
 }
 
 void NetWorker::check_times() {

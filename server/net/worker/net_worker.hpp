@@ -10,13 +10,10 @@
 // is polled only at intervals. To sleep, the worker waits in the context for all of them.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,47 +21,26 @@
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/connection/client_table.hpp"
 #include "server/net/connection/connection.hpp"
-#include "server/net/observe/connection_facts.hpp"
-#include "server/net/observe/net_counters.hpp"
+#include "server/net/connection/connection_host.hpp"
 #include "server/net/peers/forwarder.hpp"
 #include "server/net/session/admin_source.hpp"
 #include "server/net/sockets/asio.hpp"
 #include "server/net/sockets/descriptor_shortage.hpp"
 #include "server/net/sockets/handler_memory.hpp"
 #include "server/net/sockets/listener.hpp"
-#include "server/net/sockets/socket_events.hpp"
 #include "server/net/users/credentials.hpp"
 #include "server/net/worker/balancer.hpp"
-#include "server/net/worker/run_delay.hpp"
 #include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
 
-class NetWorker;
-
-/// State that the network sides of all workers share.
-struct NetShared {
-  WarningSink& log;
-  ConnectionCounters connections{};
-  SlowLog slow{};
-  DiskGate* disk = nullptr;         ///< null: no journal
-  ClusterStore* cluster = nullptr;  ///< null: this node serves all keys
-  config::BalanceOptions balance{.mode = config::balance_mode::off};
-  ClientTable clients{};
-  std::atomic<std::uint64_t> trimmed_ns{0};  ///< when the system's heap was last trimmed; relaxed: a rate
-  std::vector<NetWorker*> workers{};         ///< by number; connections move among these
-  std::deque<RunDelay> delays{};             ///< of those; empty: workers never wait for a CPU
-};
-
 /// Thread-safety: owner worker only, unless a function says otherwise.
-class NetWorker final : public runtime::Poller, private InputRelief, private LoginBell {
+class NetWorker final : public runtime::Poller,
+                        public ConnectionHost,
+                        private InputRelief,
+                        private LoginBell {
  public:
-  static constexpr std::size_t kReadBytes = std::size_t{16} << 10U;
-  static constexpr std::size_t kLeastReadBytes =
-      BlockPool::kSmallBlockRoom;                     ///< if the bytes that are not used must be held
-  static constexpr std::size_t kReadHeadroom = 4096;  ///< before the bytes read, for the beginning of a line
-
   /// The arguments are as in SessionHost. All outlive this.
   NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, ConnectionTable& directory,
             BlockPool& input, const config::LimitOptions& limits, AdminSource& admin,
@@ -94,72 +70,10 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   std::size_t review();
   /// Sets whether the worker gives connections away, from now on.
   void set_balance(config::balance_mode mode) noexcept { balancer_.set_mode(mode); }
-  [[nodiscard]] WarningSink& log() const noexcept { return shared_.log; }
   /// Watchers have lines to send.
   void pull_watched();
   /// Stops listening, answers the requests that have arrived, closes all connections.
   void drain();
-
-  /// Connections that the worker has, or is about to get. Any thread.
-  [[nodiscard]] std::atomic<std::uint32_t>& load() noexcept { return load_; }
-  /// Any thread.
-  [[nodiscard]] const NetCounters& counters() const noexcept { return counters_; }
-
-  // --- Called by its connections ---
-
-  [[nodiscard]] ClientTable& clients() noexcept { return shared_.clients; }
-  [[nodiscard]] Client& client_of(int socket) { return shared_.clients.of(socket, now_ns(), limits_); }
-  [[nodiscard]] SocketEvents<Connection>& events() noexcept { return events_; }
-  [[nodiscard]] SessionHost& host() noexcept { return host_; }
-  [[nodiscard]] ConnectionTable& directory() noexcept { return host_.directory; }
-  [[nodiscard]] const config::LimitOptions& limits() const noexcept { return limits_; }
-  [[nodiscard]] NetCounters& counters() noexcept { return counters_; }
-  [[nodiscard]] std::uint64_t now_ns() const noexcept { return host_.worker.now_ns(); }
-  /// The buffer for one read; kReadHeadroom bytes before it are free, too.
-  [[nodiscard]] std::span<char> read_buffer() noexcept {
-    return std::span{read_buffer_}.subspan(kReadHeadroom, kReadBytes);
-  }
-  /// Bytes that one read may take: fewer, if they are likely to be held.
-  [[nodiscard]] std::size_t most_read() noexcept {
-    const MemoryShare& share = host_.input.share();
-    return share.held() <= share.bytes() / 8 ? kReadBytes : kLeastReadBytes;
-  }
-  /// A connection's input was refused.
-  void refused_input();
-  /// Gives the connection a turn in this or the next round.
-  void make_ready(Connection& connection) noexcept;
-  /// The same, but the round may come later.
-  void wait_for_memory(Connection& connection) noexcept;
-  /// Counts TLS connections: a handshake succeeded, a connection closes after its handshake, its TLS memory
-  /// is freed, a connection has no handshake under way any more.
-  void shook_hands(Connection& connection);
-  void ended_tls() noexcept;
-  void freed_tls() noexcept { ++tls_left_; }
-  void shakes_hands_no_more() noexcept;
-  /// Whether another connection may speak TLS. If TLS connections have used up their share of the memory
-  /// limit, closes the one that has been idle for longest.
-  [[nodiscard]] bool has_tls_room();
-  /// The connection keeps its TLS buffers. Returns the bytes of buffers that other connections gave back for
-  /// it.
-  [[nodiscard]] std::size_t keep_tls_buffers(Connection& connection);
-  void keeps_no_tls_buffers(Connection& connection) noexcept { keep_tls_buffers_.remove(connection); }
-  /// A connection begins or stops waiting for its socket to take output.
-  void sending_waits(bool begins);
-  /// Null: there is no journal.
-  [[nodiscard]] DiskGate* disk() const noexcept { return shared_.disk; }
-  [[nodiscard]] bool reads_paused() const noexcept { return reads_paused_; }
-  /// The connection has output that waits for the disk, until reached_disk() releases all of it.
-  void holds_output(Connection& connection);
-  /// The connection is not read until journal_has_room().
-  void wait_for_journal(Connection& connection);
-  /// A connection is about to close: removes it from the lists of the two functions above.
-  void leave_gate(Connection& connection, bool holds, bool waits);
-  /// A connection is about to close its socket.
-  void unlist(Connection& connection);
-  /// A connection that was to leave for another worker is about to close.
-  void leaves_no_more(Connection& connection);
-  /// A connection was closed.
-  void delete_later(Connection& connection);
 
  private:
   static constexpr std::size_t kMostTaken = 4;  ///< takes of events in a round, so that the round ends
@@ -170,8 +84,6 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// Between two searches for connections that have waited for the disk for too long.
   static constexpr std::uint64_t kLateLookNs = 100'000'000;
 
-  void link(Connection& connection) noexcept;
-  void unlink(Connection& connection) noexcept;
   void adopted(Connection& connection);
   [[nodiscard]] static std::vector<BalancePeer> balance_peers(runtime::Runtime& runtime,
                                                               const NetShared& shared);
@@ -196,65 +108,52 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void park() noexcept;
   void close_held();
   void give_up_late();
-  void note_waits();
   void tell_of_closed();
   [[nodiscard]] bool relieve(ConnectionState& asking) override;
   void make_room();
   template <class Bytes>
   [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes) const;
-  void delete_closed();
 
-  NetShared& shared_;
   Store& store_;
-  config::LimitOptions limits_;  ///< its own copy, since limits change while the daemon runs
-  SessionHost host_;
   asio::io_context context_;
   asio::executor_work_guard<Executor> context_stays_;  ///< the context runs even if nothing waits in it
-  SocketEvents<Connection> events_;
-  Descriptor events_wait_;  ///< waits for events_ while the worker sleeps
+  Descriptor events_wait_;                             ///< waits for events() while the worker sleeps
+  HandlerMemory events_memory_;
   bool events_awaited_ = false;
   std::uint64_t next_context_ns_ = 0;
-  Timer timer_;
-  Timer sweep_timer_;
+  /// A timer of the context that is armed when something could be due, and then waits in place.
+  struct Alarm {
+    explicit Alarm(asio::io_context& context) : timer(context) {}
+    Timer timer;
+    HandlerMemory memory;
+    bool armed = false;
+  };
+  Alarm times_;  ///< for connections that time out
+  Alarm sweep_;  ///< for items that expire
+  bool times_due_ = false;
   std::unique_ptr<Forwarder> forwarder_;  ///< null: no cluster
-  HandlerMemory events_memory_;
-  HandlerMemory timer_memory_;
-  HandlerMemory sweep_timer_memory_;
-  NetCounters counters_;
-  std::atomic<std::uint32_t> load_{0};  // relaxed: a hint where to put the next connection
-  DescriptorShortage shortage_;         ///< of its listeners
+  DescriptorShortage shortage_;           ///< of its listeners
   std::deque<Listener> listeners_;
-  Connection* first_ready_ = nullptr;
-  bool ready_act_ = false;  ///< a ready connection has more to do than wait for memory
-  Connection* last_ready_ = nullptr;
-  Connection* connections_ = nullptr;
-  std::vector<Connection*> leaving_;  ///< to go to another worker as soon as they rest
   Balancer balancer_;
   std::atomic<std::uint64_t> takes_ns_{0};  ///< takes connections from then on; relaxed: a hint to givers
-  std::vector<Connection*> closed_;         ///< may still be in the list of ready connections
-  std::size_t sending_waits_ = 0;
-  SecondChance<Connection> keep_tls_buffers_;
-  std::uint64_t next_tls_look_ns_ = 0;        ///< of the next search for an idle TLS connection
-  std::size_t tls_left_ = 0;                  ///< TLS connections and handshakes ended since the last trim
-  std::size_t handshakes_ = 0;                ///< under way, or waiting for their first bytes
-  std::vector<Connection*> held_;             ///< their output waits for the disk
-  std::vector<Connection*> journal_waiters_;  ///< not read, since the journal is full
-  std::uint64_t next_late_ns_ = 0;            ///< of the next search for connections that wait too long
-  std::uint64_t durable_ = 0;                 ///< as of this round, like the next two
-  std::uint64_t broken_ = 0;
-  bool reads_paused_ = false;
-  bool parked_ = true;       ///< at the disk's gate, until the next round begins
-  bool told_waits_ = false;  ///< the gate knows that some connection waits
+  /// The disk as of this round.
+  struct Disk {
+    std::uint64_t durable = 0;
+    std::uint64_t broken = 0;
+    std::uint64_t next_late_ns = 0;  ///< of the next search for connections that wait too long
+    bool parked = true;              ///< at the disk's gate, until the next round begins
+  };
+  Disk disk_;
+  /// Connections closed for lack of memory, as of the last log line.
+  struct Told {
+    std::uint64_t output_full = 0;
+    std::uint64_t input_full = 0;
+    std::uint64_t next_ns = 0;
+  };
+  Told told_;
   std::uint64_t next_trim_ns_ = 0;
-  std::uint64_t told_output_full_ = 0;  ///< as of the last log line, like the next
-  std::uint64_t told_input_full_ = 0;
-  std::uint64_t next_tell_ns_ = 0;
   std::atomic<bool> logins_judged_{false};  // pairs with the acquire in poll()
-  bool timer_armed_ = false;
-  bool times_due_ = false;
-  bool sweep_timer_armed_ = false;
   bool draining_ = false;
-  std::array<char, kReadHeadroom + kReadBytes> read_buffer_;
 };
 
 }  // namespace mxkv::server

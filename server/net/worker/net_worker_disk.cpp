@@ -13,7 +13,7 @@ namespace mxkv::server {
 // Asks once for the state that holds in this round, before any task runs.
 void NetWorker::begin_disk_round() {
   runtime::Worker& worker = host_.worker;
-  if (std::exchange(parked_, false)) {
+  if (std::exchange(disk_.parked, false)) {
     disk()->unpark(worker.id().index());
   }
   const DiskGate::Round round = disk()->begin_round(worker.id().index(), worker.now_us());
@@ -23,12 +23,12 @@ void NetWorker::begin_disk_round() {
   const bool flushed_since = store_.flush_points().order.load(std::memory_order_relaxed) > round.horizon_us;
   context.horizon_us = flushed_since ? 0 : round.horizon_us;
   context.refusal = disk()->refusal();
-  if (const std::uint64_t broken = disk()->broken(); broken != broken_) [[unlikely]] {
-    broken_ = broken;
+  if (const std::uint64_t broken = disk()->broken(); broken != disk_.broken) [[unlikely]] {
+    disk_.broken = broken;
     close_held();
   }
-  if (const std::uint64_t durable = disk()->durable(); durable != durable_) {
-    durable_ = durable;
+  if (const std::uint64_t durable = disk()->durable(); durable != disk_.durable) {
+    disk_.durable = durable;
     std::erase_if(held_, [durable](Connection* connection) {
       connection->reached_disk(durable);
       return !connection->gate_.holds();
@@ -40,8 +40,8 @@ void NetWorker::begin_disk_round() {
       connection->journal_has_room();
     }
   }
-  if (told_waits_ && now_ns() >= next_late_ns_) [[unlikely]] {
-    next_late_ns_ = now_ns() + kLateLookNs;
+  if (told_waits_ && now_ns() >= disk_.next_late_ns) [[unlikely]] {
+    disk_.next_late_ns = now_ns() + kLateLookNs;
     give_up_late();
   }
   note_waits();
@@ -72,7 +72,8 @@ bool NetWorker::may_park() {
   if (told_waits_) {
     const DiskGate& gate = *disk();
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (gate.durable() != durable_ || gate.broken() != broken_ || gate.reads_paused() != reads_paused_) {
+    if (gate.durable() != disk_.durable || gate.broken() != disk_.broken ||
+        gate.reads_paused() != reads_paused_) {
       return false;
     }
   }
@@ -81,7 +82,7 @@ bool NetWorker::may_park() {
 }
 
 void NetWorker::park() noexcept {
-  if (!std::exchange(parked_, true)) {
+  if (!std::exchange(disk_.parked, true)) {
     disk()->end_round(host_.worker.id().index());
     disk()->park(host_.worker.id().index());
   }
@@ -91,41 +92,6 @@ void NetWorker::park() noexcept {
 void NetWorker::close_held() {
   for (Connection* const connection : std::exchange(held_, {})) {
     connection->give_up_waiting();
-  }
-}
-
-void NetWorker::holds_output(Connection& connection) {
-  held_.push_back(&connection);
-  note_waits();
-}
-
-void NetWorker::wait_for_journal(Connection& connection) {
-  NetCounters::add(counters_.journal_pauses);
-  connection.not_read_since_ns_ = now_ns();
-  journal_waiters_.push_back(&connection);
-  if (connection.readable_) {
-    connection.note_unread();
-  }
-  note_waits();
-}
-
-void NetWorker::leave_gate(Connection& connection, bool holds, bool waits) {
-  if (holds) [[unlikely]] {
-    std::erase(held_, &connection);
-  }
-  if (waits) [[unlikely]] {
-    std::erase(journal_waiters_, &connection);
-  }
-  if (holds || waits) [[unlikely]] {
-    note_waits();
-  }
-}
-
-void NetWorker::note_waits() {
-  counters_.held.store(held_.size(), std::memory_order_relaxed);
-  const bool waits = !held_.empty() || !journal_waiters_.empty();
-  if (std::exchange(told_waits_, waits) != waits) {
-    disk()->waits(host_.worker.id().index(), waits);
   }
 }
 

@@ -128,14 +128,10 @@ bool NetWorker::let_leave() {
   return leaving_.size() != before;
 }
 
-void NetWorker::leaves_no_more(Connection& connection) {
-  std::erase(leaving_, &connection);
-}
-
 void NetWorker::hand_over(Connection& connection, NetWorker& taker) {
   std::unique_ptr<MovedConnection> moved = connection.leave();
   moved->settled_ns = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
-  unlink(connection);
+  unlist(connection);
   closed_.push_back(&connection);
   load_.fetch_sub(1, std::memory_order_relaxed);
   taker.load_.fetch_add(1, std::memory_order_relaxed);

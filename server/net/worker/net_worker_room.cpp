@@ -137,41 +137,6 @@ void NetWorker::make_room() {
   }
 }
 
-// Among idle clients, those that never sent a request go first. A client that sent something within the last
-// second is not idle. If no client is idle, the newcomer waits.
-bool NetWorker::has_tls_room() {
-  constexpr std::size_t kTlsParts = 8;
-  constexpr std::size_t kLeastConnections = 128;
-  const std::size_t share = host_.worker.runtime().budget().limit_bytes() / kTlsParts;
-  if (shared_.connections.by_tls.load(std::memory_order_relaxed) <
-      std::max(kLeastConnections, share / TlsStream::kIdleBytes)) {
-    return true;
-  }
-  if (now_ns() < next_tls_look_ns_) {
-    return false;
-  }
-  Connection* idlest = nullptr;
-  std::pair<bool, std::uint64_t> first;
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    const Client& client = connection->client_;
-    const std::pair mine{client.requests.load(std::memory_order_relaxed) != 0,
-                         client.read_ns.load(std::memory_order_relaxed)};
-    if (connection->idles_with_tls(now_ns()) && (idlest == nullptr || mine < first)) {
-      idlest = connection;
-      first = mine;
-    }
-  }
-  if (idlest == nullptr) {
-    next_tls_look_ns_ = now_ns() + Admission::kLookEveryNs;
-    return false;
-  }
-  NetCounters::add(counters_.idle_closed);
-  host_.happenings->note(happening::closed_idle,
-                         idlest->client_name() + ": TLS has no memory for more connections");
-  idlest->close();
-  return true;
-}
-
 // The system's heap keeps the memory that OpenSSL frees, between blocks that are in use. One worker at a time
 // trims the heap, when it has nothing else to do: that takes about a millisecond for each MiB that is given
 // back. If only few connections have left and others are open, the next connections reuse the memory.
@@ -200,21 +165,17 @@ void NetWorker::tell_of_closed() {
   const auto untold = [](const std::atomic<std::uint64_t>& closed, std::uint64_t told) {
     return closed.load(std::memory_order_relaxed) - told;
   };
-  const std::uint64_t output = untold(counters_.output_full, told_output_full_);
-  const std::uint64_t input = untold(counters_.input_full, told_input_full_);
-  if (output + input == 0 || now_ns() < next_tell_ns_) [[likely]] {
+  const std::uint64_t output = untold(counters_.output_full, told_.output_full);
+  const std::uint64_t input = untold(counters_.input_full, told_.input_full);
+  if (output + input == 0 || now_ns() < told_.next_ns) [[likely]] {
     return;
   }
-  next_tell_ns_ = now_ns() + kTellClosedEveryNs;
-  told_output_full_ += output;
-  told_input_full_ += input;
+  told_.next_ns = now_ns() + kTellClosedEveryNs;
+  told_.output_full += output;
+  told_.input_full += input;
   shared_.log.warn("out of memory for connections: closed " + std::to_string(output) +
                    " that did not read their replies, " + std::to_string(input) +
                    " that did not finish their requests");
-}
-
-void NetWorker::refused_input() {
-  NetCounters::add(counters_.input_full);
 }
 
 }  // namespace mxkv::server

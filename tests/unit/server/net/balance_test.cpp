@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "server/net/worker/run_delay.hpp"
+#include "server/net/observe/run_delay.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/net/worker/run_delay.hpp"
+#include "server/net/observe/run_delay.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
