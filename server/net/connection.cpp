@@ -22,8 +22,6 @@ constexpr std::size_t kGatheredPieces = 64;
 /// Most reads of a connection that is being drained: a client that never stops sending must not hold up the
 /// end.
 constexpr std::uint32_t kDrainReads = 64;
-/// About how many bytes one connection sends in a round.
-constexpr std::size_t kMostSent = std::size_t{512} << 10U;
 
 // Most output is one piece. For that the kernel has less to copy and to check with send().
 ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
@@ -191,36 +189,46 @@ void Connection::note_sent(std::size_t bytes) {
 }
 
 void Connection::flush() {
-  OutputBuffer& output = session_->output();
-  std::size_t sent_now = 0;
-  std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
-  while (left > 0 && !output_waits_) {
-    if (sent_now >= kMostSent) {
-      return;  // other connections have their turn first
-    }
+  const OutputBuffer& output = session_->output();
+  const std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
+  if (left > SendTurns::kShort) [[unlikely]] {
+    SendTurns& turns = net_.send_turns();
+    turns.sent(send(left, turns.allowed()));
+  } else {
+    static_cast<void>(send(left, left));
+  }
+}
+
+// Sends about `most` of the first `left` bytes of output. Returns how many were sent. TLS gets all that is left to
+// choose a record from, because a record that the socket did not take must be tried again at its full length.
+std::size_t Connection::send(std::size_t left, std::size_t most) {
+  std::size_t all = 0;
+  while (left > 0 && all < most && !output_waits_) {
     if (tls_ != nullptr) [[unlikely]] {
       const std::size_t sent = send_record(left);
       if (sent == 0) {
-        return;
+        break;
       }
       note_sent(sent);
-      sent_now += sent;
+      all += sent;
       left -= sent;
       continue;
     }
     std::array<iovec, kGatheredPieces> pieces;
-    const ssize_t sent = send_pieces(socket_, std::span{pieces}.first(output.gather(pieces, left)));
+    const std::size_t count = session_->output().gather(pieces, std::min(left, most - all));
+    const ssize_t sent = send_pieces(socket_, std::span{pieces}.first(count));
     if (sent >= 0) {
       note_sent(static_cast<std::size_t>(sent));
-      sent_now += static_cast<std::size_t>(sent);
+      all += static_cast<std::size_t>(sent);
       left -= static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       begin_output_wait();
     } else if (errno != EINTR) {
       close();
-      return;
+      break;
     }
   }
+  return all;
 }
 
 // Whatever happened in this round, only this function checks whether the connection ends and what it waits
@@ -270,10 +278,9 @@ bool Connection::over_without_replies() const noexcept {
 // memory.
 bool Connection::arm() {
   client_.state.store(session_->state(), std::memory_order_relaxed);
-  const std::size_t unsent = session_->unsent_bytes();
-  if (unsent > 0 && !output_waits_ && gate_.sendable(session_->output().sent_bytes(), unsent) > 0)
-      [[unlikely]] {
-    net_.make_ready(*this);  // flush() left some output for the next turn
+  const OutputBuffer& output = session_->output();  // without replies whose turn has not come
+  if (!output_waits_ && gate_.sendable(output.sent_bytes(), output.unsent_bytes()) > 0) [[unlikely]] {
+    net_.wait_to_send(*this);  // flush() left some output for its turn
   }
   const Pauses pauses = session_->pauses();
   if (pauses.has(kUntilTold)) [[unlikely]] {

@@ -123,7 +123,7 @@ class Connection final : public ConnectionOwner {
   }
   [[nodiscard]] bool closed() const noexcept { return stage_ == connection_stage::closed; }
   /// Whether no list refers to it any more.
-  [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_; }
+  [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_ && !waits_to_send_; }
 
  private:
   friend class NetWorker;  // its lists
@@ -156,6 +156,7 @@ class Connection final : public ConnectionOwner {
   void note_unread() noexcept;
   void note_sent(std::size_t bytes);
   void flush();
+  [[nodiscard]] std::size_t send(std::size_t left, std::size_t most);
   void stay();
   /// `reason`: why the connection was closed; empty: it was opened.
   void tell_watchers(std::string_view reason);
@@ -186,11 +187,12 @@ class Connection final : public ConnectionOwner {
   Client& client_;          ///< its entry in the client table
   SteppedSession session_;  ///< ended once the connection is closed
   connection_stage stage_;
-  bool listed_ = false;        ///< in the worker's list of ready connections
-  bool readable_ = false;      ///< there may be bytes in the kernel
-  bool read_on_ = false;       ///< read on, even after a short read
-  bool reset_ = false;         ///< no reply reaches the client any more
-  bool output_waits_ = false;  ///< the socket is full; waits for the client to read
+  bool listed_ = false;         ///< in the worker's list of ready connections
+  bool readable_ = false;       ///< there may be bytes in the kernel
+  bool read_on_ = false;        ///< read on, even after a short read
+  bool reset_ = false;          ///< no reply reaches the client any more
+  bool output_waits_ = false;   ///< the socket is full; waits for the client to read
+  bool waits_to_send_ = false;  ///< in the worker's queue of SendTurns
   std::uint32_t drain_reads_left_ = 0;
   std::string_view ends_for_ = "normal";  ///< why it ends, for watchers, unless the session ended in error
   std::uint64_t sent_ns_ = 0;             ///< when the socket last took bytes, or became full

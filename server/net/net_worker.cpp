@@ -84,6 +84,7 @@ NetWorker::~NetWorker() {
   for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
     connection->listed_ = false;
   }
+  send_turns_.clear([](Connection& connection) { connection.waits_to_send_ = false; });
   context_.poll();
   delete_closed();
   MXKV_ASSERT(closed_.empty(), "closed connections are in no list");
@@ -143,7 +144,11 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   Connection* next = std::exchange(first_ready_, nullptr);
   Connection* const last = std::exchange(last_ready_, nullptr);
   const bool any = std::exchange(ready_act_, false);
-  for (std::size_t in_flight = 0; next != nullptr && in_flight < kRequestsARound;) {
+  const std::uint64_t read_before = counters_.read_bytes.load(std::memory_order_relaxed);
+  const auto reads_enough = [this, read_before] {
+    return counters_.read_bytes.load(std::memory_order_relaxed) - read_before >= kReadARound;
+  };
+  for (std::size_t in_flight = 0; next != nullptr && in_flight < kRequestsARound && !reads_enough();) {
     Connection& connection = *std::exchange(next, next->next_ready_);
     MXKV_ASSERT(connection.listed_, "the list holds marked connections");
     connection.listed_ = false;
@@ -170,8 +175,12 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
   if (disk() != nullptr) [[unlikely]] {
     disk()->end_round(worker.id().index());
   }
+  send_turns_.begin_round();
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
     any = static_cast<Connection*>(entry->owner)->settle() || any;
+  }
+  if (send_turns_.any_waits()) [[unlikely]] {
+    any = send_in_turn() || any;
   }
   host_.sampler.end_round();
   if (!host_.starved.empty() && host_.has_page_room()) [[unlikely]] {
@@ -180,6 +189,9 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
   }
   if (host_.values.waiting() > 0) [[unlikely]] {
     any = admit(host_.values, host_.value_room()) || any;
+  }
+  if (host_.small_values.waiting() > 0) [[unlikely]] {
+    any = admit(host_.small_values, host_.small_value_room()) || any;
   }
   if (host_.handshakes.waiting() > 0 && has_tls_room()) [[unlikely]] {
     any = admit(host_.handshakes, host_.handshake_room()) || any;
@@ -203,7 +215,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
 }
 
 void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
-  if (ready_act_ || !closed_.empty() || host_.directory.any_dirty()) {
+  if (ready_act_ || !closed_.empty() || host_.directory.any_dirty() || send_turns_.any_waits()) {
     return;
   }
   if (first_ready_ != nullptr) {
@@ -212,7 +224,7 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (!leaving_.empty()) {
     timeout_ns = std::min(timeout_ns, kLeavesAgainNs);
   }
-  if (host_.values.waiting() + host_.handshakes.waiting() > 0) {
+  if (host_.values.waiting() + host_.small_values.waiting() + host_.handshakes.waiting() > 0) {
     timeout_ns = std::min(timeout_ns, Admission::kLookEveryNs);
   }
   if (!host_.rate_waiters.empty()) {
@@ -380,16 +392,6 @@ void NetWorker::ended_tls() noexcept {
 void NetWorker::shakes_hands_no_more() noexcept {
   MXKV_ASSERT(handshakes_ > 0, "a handshake ends once");
   --handshakes_;
-}
-
-void NetWorker::sending_waits(bool begins) {
-  if (begins) {
-    ++sending_waits_;
-    arm_timer();
-  } else {
-    MXKV_ASSERT(sending_waits_ > 0, "a wait ends once");
-    --sending_waits_;
-  }
 }
 
 // A coarse clock. It runs only while a connection could time out, so an idle daemon has no timer.

@@ -35,6 +35,7 @@
 #include "server/net/listener.hpp"
 #include "server/net/net_counters.hpp"
 #include "server/net/run_delay.hpp"
+#include "server/net/send_turns.hpp"
 #include "server/net/socket_events.hpp"
 #include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
@@ -130,6 +131,9 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void make_ready(Connection& connection) noexcept;
   /// The same, but the round may come later.
   void wait_for_memory(Connection& connection) noexcept;
+  [[nodiscard]] SendTurns& send_turns() noexcept { return send_turns_; }
+  /// The connection has output left over: it sends on in its turn.
+  void wait_to_send(Connection& connection);
   /// Counts TLS connections: a handshake succeeded, a connection closes after its handshake, its TLS memory
   /// is freed, a connection has no handshake under way any more.
   void shook_hands(Connection& connection);
@@ -167,6 +171,8 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// memory latency, and few enough that their tasks, items and replies stay in the second-level cache until
   /// they are sent.
   static constexpr std::size_t kRequestsARound = 256;
+  /// The same for bytes read, so that many clients that send large values do not make a round long.
+  static constexpr std::uint64_t kReadARound = std::uint64_t{1} << 20U;
   /// Between two searches for connections that have waited for the disk for too long.
   static constexpr std::uint64_t kLateLookNs = 100'000'000;
 
@@ -178,6 +184,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   void balance();
   void choose_leaving(const Balancer::Advice& advice);
   [[nodiscard]] bool let_leave();
+  [[nodiscard]] bool send_in_turn();
   void hand_over(Connection& connection, NetWorker& taker);
   void take_events();
   void wait_for_events();
@@ -233,6 +240,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   std::atomic<std::uint64_t> takes_ns_{0};  ///< takes connections from then on; relaxed: a hint to givers
   std::vector<Connection*> closed_;         ///< may still be in the list of ready connections
   std::size_t sending_waits_ = 0;
+  SendTurns send_turns_;
   SecondChance<Connection> keep_tls_buffers_;
   std::uint64_t next_tls_look_ns_ = 0;        ///< of the next search for an idle TLS connection
   std::size_t tls_left_ = 0;                  ///< TLS connections and handshakes ended since the last trim

@@ -46,6 +46,7 @@ Session::~Session() {
   }
   if (pauses_.has(pause::value_room)) {
     host_->values.forget(*entry_->owner);
+    host_->small_values.forget(*entry_->owner);
   }
   if (pauses_.has(pause::login)) {
     std::erase(host_->logging_in, entry_);

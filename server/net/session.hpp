@@ -395,9 +395,10 @@ class Session {
   std::uint64_t charged_written_ = 0;
 
   RequestAllowance allowance_;
-  std::size_t kept_ = 0;           ///< bytes held of a batch that is not complete
-  std::uint64_t admitted_ = 0;     ///< size of the large value that is being received
-  std::uint64_t admitted_ns_ = 0;  ///< when it began, or last waited for memory
+  std::size_t kept_ = 0;             ///< bytes held of a batch that is not complete
+  std::uint64_t admitted_ = 0;       ///< size of the large value that is being received
+  Admission* value_room_ = nullptr;  ///< where it was admitted
+  std::uint64_t admitted_ns_ = 0;    ///< when it began, or last waited for memory
 
   KeysLine keys_;
 

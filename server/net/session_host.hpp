@@ -74,6 +74,7 @@ struct SessionHost {
   std::array<protocol::AskedKey, kMostGets> gets{};   ///< scratch: keys started together
   std::array<protocol::SentValue, kMostSets> sets{};  ///< scratch, too
   Admission values{};                                 ///< large values that are being received
+  Admission small_values{};                           ///< those up to kSmallValueBytes: a room of their own
   Admission handshakes{};                             ///< TLS handshakes under way
 
   /// Whether a session that holds `own` bytes may hold so many more of unfinished input. If there is no room,
@@ -100,6 +101,19 @@ struct SessionHost {
   /// Bytes that all large values under way may have together.
   [[nodiscard]] std::uint64_t value_room() const noexcept { return kValueShares * input.share().bytes(); }
   static constexpr std::size_t kValueShares = 4;
+  static constexpr std::uint64_t kSmallValueBytes = std::uint64_t{128} << 10U;
+  /// The same for the room of small ones: larger ones, which may take long to arrive, do not keep them out.
+  [[nodiscard]] std::uint64_t small_value_room() const noexcept { return input.share().bytes(); }
+  /// The room that admits a value of so many bytes; null: it has to wait in queue_for_value().
+  [[nodiscard]] Admission* room_for_value(std::uint64_t bytes) noexcept {
+    if (bytes <= kSmallValueBytes && small_values.admits(bytes, small_value_room())) {
+      return &small_values;
+    }
+    return values.admits(bytes, value_room()) ? &values : nullptr;
+  }
+  [[nodiscard]] Admission& queue_for_value(std::uint64_t bytes) noexcept {
+    return bytes <= kSmallValueBytes ? small_values : values;
+  }
   /// The same for handshakes.
   [[nodiscard]] std::uint64_t handshake_room() const noexcept {
     return kHandshakeShares * input.share().bytes();

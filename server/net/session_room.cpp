@@ -41,7 +41,7 @@ void Session::wait_for_page() {
 void Session::wait_with_value(std::uint64_t bytes) {
   MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
   pauses_.add(pause::value_room);
-  host_->values.wait(*entry_->owner, bytes, host_->worker.now_ns());
+  host_->queue_for_value(bytes).wait(*entry_->owner, bytes, host_->worker.now_ns());
 }
 
 // The caller has taken this session out of the list in which it waited.
@@ -64,7 +64,7 @@ void Session::keep_no_more() noexcept {
   kept_ = 0;
   if (admitted_ != 0) {
     admitted_ = 0;
-    host_->values.give(*entry_->owner);
+    value_room_->give(*entry_->owner);
   }
 }
 

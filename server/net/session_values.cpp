@@ -34,7 +34,8 @@ void Session::received_value(std::size_t bytes) {
 // False: the value has to wait, and pauses_ says for what.
 bool Session::begin_value(const protocol::Request& request) {
   const bool large = request.value_bytes > kInlineValueBytes && batch_ == nullptr;
-  if (large && !host_->values.admits(request.value_bytes, host_->value_room())) [[unlikely]] {
+  Admission* const room = large ? host_->room_for_value(request.value_bytes) : nullptr;
+  if (large && room == nullptr) [[unlikely]] {
     wait_with_value(request.value_bytes);
     return false;
   }
@@ -48,7 +49,8 @@ bool Session::begin_value(const protocol::Request& request) {
     MXKV_ASSERT(admitted_ == 0, "one large value comes at a time");
     admitted_ = request.value_bytes;
     admitted_ns_ = host_->worker.now_ns();
-    host_->values.take(*entry_->owner, admitted_);
+    room->take(*entry_->owner, admitted_);
+    value_room_ = room;
   }
   block_left_ = request.value_bytes;
   quiet_ = request.noreply;

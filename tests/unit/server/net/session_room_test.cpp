@@ -171,18 +171,19 @@ TEST(SessionRoom, ALargeValueWaitsWhileOthersComeAndBeginsWhenTheyEnded) {
   client.input.share().update_limit();
   Client other;
   client.host.values.take(other, client.host.value_room());
+  client.host.small_values.take(other, client.host.small_value_room());
   const std::string value(100'000, 'v');
   client.send("set k 0 0 100000\r\n" + value + "\r\nmn\r\n", 16384);
   EXPECT_EQ(client.settle(), "");
   EXPECT_TRUE(client.session->paused_for(pause::value_room));
-  EXPECT_EQ(client.host.values.waiting(), 1U);
-  client.host.values.give(other);
-  EXPECT_TRUE(client.host.values.due(0));
-  client.host.values.forget(client);
+  EXPECT_EQ(client.host.small_values.waiting(), 1U);
+  client.host.small_values.give(other);
+  EXPECT_TRUE(client.host.small_values.due(0));
+  client.host.small_values.forget(client);
   client.session->give_room();
   EXPECT_EQ(client.settle(16384), "STORED\r\nMN\r\n");
-  EXPECT_EQ(client.host.values.held(), 0U);
-  EXPECT_EQ(client.host.values.waiting(), 0U);
+  EXPECT_EQ(client.host.small_values.held(), 0U);
+  EXPECT_EQ(client.host.small_values.waiting(), 0U);
 }
 
 }  // namespace
