@@ -268,10 +268,11 @@ bool Connection::settle() {
 
 // Whether a connection without a reader ends now. A killed client's ends at once. If the client reset its
 // connection, requests that came before continue as long as they need nobody else. The end of a wait for
-// others, or for the disk, may never come, so the connection does not wait for it.
+// others, for memory or for the disk may never come, so the connection does not wait for it.
 bool Connection::over_without_replies() const noexcept {
-  return client_.killed.load(std::memory_order_relaxed) || session_->pauses().has(kUntilTold) ||
-         gate_.holds() || (stage_ == connection_stage::greeting && tls_ == nullptr);
+  return client_.killed.load(std::memory_order_relaxed) ||
+         session_->pauses().has(kUntilTold | pause::memory) || gate_.holds() ||
+         (stage_ == connection_stage::greeting && tls_ == nullptr);
 }
 
 // Arranges the next turn, unless the connection waits for its client. Returns false if it only waits for

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -142,7 +143,15 @@ class EndingClient {
         break;
       case Way::act::killed: {
         std::size_t killed = 0;
-        ground_.shared.clients.kill(0, [&killed](const auto&) { return ++killed > 0; });
+        for (std::uint64_t after = 0;;) {
+          after = ground_.shared.clients.kill(after, [&](const auto& client) {
+            killed += client.socket == theirs_ ? 1U : 0U;
+            return client.socket == theirs_;
+          });
+          if (after == 0) {
+            break;
+          }
+        }
         EXPECT_EQ(killed, 1U);
         break;
       }
