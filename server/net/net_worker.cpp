@@ -328,6 +328,8 @@ void NetWorker::link(Connection& connection) noexcept {
 
 void NetWorker::unlink(Connection& connection) noexcept {
   MXKV_ASSERT(connection.previous_ != nullptr || connections_ == &connection, "a connection is listed");
+  idle_with_tls_.forget(connection);
+  most_input_.forget(connection);
   (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
   if (connection.next_ != nullptr) {
     connection.next_->previous_ = connection.previous_;

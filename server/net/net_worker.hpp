@@ -36,6 +36,7 @@
 #include "server/net/net_counters.hpp"
 #include "server/net/run_delay.hpp"
 #include "server/net/send_turns.hpp"
+#include "server/net/shortlist.hpp"
 #include "server/net/socket_events.hpp"
 #include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
@@ -105,6 +106,8 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   [[nodiscard]] std::atomic<std::uint32_t>& load() noexcept { return load_; }
   /// Any thread.
   [[nodiscard]] const NetCounters& counters() const noexcept { return counters_; }
+  /// How often a lack of memory made the worker look at all its connections. For tests.
+  [[nodiscard]] std::uint64_t walks() const noexcept { return walks_; }
 
   // --- Called by its connections ---
 
@@ -195,6 +198,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   [[nodiscard]] std::uint64_t trim_system_memory();
   void give_page_room();
   void give_rate_room();
+  /// Looks at all sessions whose login is being judged; called once a round at most, after a verdict.
   void tell_judged();
   void login_judged() noexcept override;
   [[nodiscard]] bool admit(Admission& admission, std::uint64_t room);
@@ -208,7 +212,8 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   [[nodiscard]] bool relieve(ConnectionState& asking) override;
   void make_room();
   template <class Bytes>
-  [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes) const;
+  [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes);
+  [[nodiscard]] Connection* idlest_with_tls();
   void delete_closed();
 
   NetShared& shared_;
@@ -242,7 +247,12 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   std::size_t sending_waits_ = 0;
   SendTurns send_turns_;
   SecondChance<Connection> keep_tls_buffers_;
-  std::uint64_t next_tls_look_ns_ = 0;        ///< of the next search for an idle TLS connection
+  std::uint64_t next_tls_look_ns_ = 0;  ///< of the next search for an idle TLS connection
+  Shortlist<std::pair<bool, std::uint64_t>> idle_with_tls_;  ///< never used first, then idle for longest
+  Shortlist<std::size_t> most_input_;                        ///< those with the most unfinished input
+  std::uint64_t next_input_look_ns_ = 0;
+  std::uint64_t read_at_walk_ = 0;  ///< bytes read at the last walk for `most_input_`
+  std::uint64_t walks_ = 0;
   std::size_t tls_left_ = 0;                  ///< TLS connections and handshakes ended since the last trim
   std::size_t handshakes_ = 0;                ///< under way, or waiting for their first bytes
   std::vector<Connection*> held_;             ///< their output waits for the disk

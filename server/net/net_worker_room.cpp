@@ -15,9 +15,12 @@
 
 namespace mxkv::server {
 
-// Wakes all waiting sessions. If there is room for one page only, the others wait again.
+// Wakes waiting sessions in their order, only as many as there is room for: a session that is woken takes the room
+// of its page at once. Waking costs as much as a request.
 void NetWorker::give_page_room() {
-  for (ConnectionState* const entry : std::exchange(host_.starved, {})) {
+  for (std::size_t left = host_.starved.size(); left > 0 && host_.has_page_room(); --left) {
+    ConnectionState* const entry = host_.starved.front();
+    host_.starved.pop_front();
     static_cast<Connection*>(entry->owner)->give_room();
   }
 }
@@ -57,9 +60,10 @@ bool NetWorker::admit(Admission& admission, std::uint64_t room) {
   return any;
 }
 
-/// The connections for which `bytes` is more than 0, those with the most bytes first.
+/// The connections for which `bytes` is more than 0, those with the most bytes first. Looks at all connections.
 template <class Bytes>
-std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes& bytes) const {
+std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes& bytes) {
+  ++walks_;
   std::vector<std::pair<std::size_t, Connection*>> found;
   for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
     if (const std::size_t has = bytes(*connection); has > 0) {
@@ -70,19 +74,37 @@ std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes&
   return found;
 }
 
+// A read that finds no room may come here. So a walk over all connections is paid for: since the last one, all
+// that it found were closed, or this worker has read kReadOfWalk bytes for each connection, or time has passed.
 bool NetWorker::relieve(ConnectionState& asking) {
-  Connection* holder = nullptr;
-  std::size_t most = 0;
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    const Session& session = *connection->session_;
-    if (!session.running() && session.unfinished_bytes() > most) {
-      holder = connection;
-      most = session.unfinished_bytes();
-    }
-  }
+  constexpr std::uint64_t kReadOfWalk = 64;
   const Connection& own = *static_cast<Connection*>(asking.owner);
-  if (holder == nullptr || holder == &own ||
-      holder->session_->unfinished_bytes() <= own.session_->unfinished_bytes()) {
+  const std::size_t own_bytes = own.session_->unfinished_bytes();
+  const auto next = [&]() -> Connection* {
+    while (const auto first = most_input_.take()) {
+      Connection& holder = *first->second;
+      if (&holder != &own && !holder.session_->running() && holder.session_->unfinished_bytes() > own_bytes) {
+        return &holder;
+      }
+      if (first->first <= own_bytes) {
+        most_input_.put_back(*first);  // for a session that holds less
+        return nullptr;
+      }
+    }
+    return nullptr;
+  };
+  Connection* holder = next();
+  const std::uint64_t read = counters_.read_bytes.load(std::memory_order_relaxed);
+  if (holder == nullptr && (most_input_.used_up() || now_ns() >= next_input_look_ns_ ||
+                            read - read_at_walk_ >= kReadOfWalk * load_.load(std::memory_order_relaxed))) {
+    next_input_look_ns_ = now_ns() + Admission::kLookEveryNs;
+    read_at_walk_ = read;
+    most_input_.fill(holders([](const Connection& one) {
+      return one.session_->running() ? std::size_t{0} : one.session_->unfinished_bytes();
+    }));
+    holder = next();
+  }
+  if (holder == nullptr) {
     return false;
   }
   MXKV_ASSERT(holder->session_->unfinished_bytes() > 0, "the one that leaves makes room");
@@ -91,7 +113,7 @@ bool NetWorker::relieve(ConnectionState& asking) {
 }
 
 // Closes clients that hold much memory that others need, and make no use of it: those that hold most first.
-// Looks at all connections once for each share.
+// Looks at all connections once for each share that is short. Only the timer calls it, 100 times a second at most.
 void NetWorker::make_room() {
   const std::uint64_t now = now_ns();
   const MemoryShare& output = host_.directory.share();
@@ -138,7 +160,36 @@ void NetWorker::make_room() {
 }
 
 // Among idle clients, those that never sent a request go first. A client that sent something within the last
-// second is not idle. If no client is idle, the newcomer waits.
+// second is not idle. One walk over all connections serves many newcomers.
+Connection* NetWorker::idlest_with_tls() {
+  using Idle = std::pair<bool, std::uint64_t>;
+  const auto idle = [](const Connection& one) {
+    return Idle{one.client_.requests.load(std::memory_order_relaxed) == 0,
+                ~one.client_.read_ns.load(std::memory_order_relaxed)};
+  };
+  const auto next = [&]() -> Connection* {
+    while (const auto first = idle_with_tls_.take()) {
+      if (first->second->idles_with_tls(now_ns()) && idle(*first->second) == first->first) {
+        return first->second;
+      }
+    }
+    return nullptr;
+  };
+  if (Connection* const known = next(); known != nullptr) {
+    return known;
+  }
+  ++walks_;
+  std::vector<std::pair<Idle, Connection*>> found;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    if (connection->idles_with_tls(now_ns())) {
+      found.emplace_back(idle(*connection), connection);
+    }
+  }
+  idle_with_tls_.fill(std::move(found));
+  return next();
+}
+
+// If no client is idle, the newcomer waits.
 bool NetWorker::has_tls_room() {
   constexpr std::size_t kTlsParts = 8;
   constexpr std::size_t kLeastConnections = 128;
@@ -150,17 +201,7 @@ bool NetWorker::has_tls_room() {
   if (now_ns() < next_tls_look_ns_) {
     return false;
   }
-  Connection* idlest = nullptr;
-  std::pair<bool, std::uint64_t> first;
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-    const Client& client = connection->client_;
-    const std::pair mine{client.requests.load(std::memory_order_relaxed) != 0,
-                         client.read_ns.load(std::memory_order_relaxed)};
-    if (connection->idles_with_tls(now_ns()) && (idlest == nullptr || mine < first)) {
-      idlest = connection;
-      first = mine;
-    }
-  }
+  Connection* const idlest = idlest_with_tls();
   if (idlest == nullptr) {
     next_tls_look_ns_ = now_ns() + Admission::kLookEveryNs;
     return false;

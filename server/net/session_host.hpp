@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <string_view>
 #include <vector>
 
@@ -60,7 +61,8 @@ struct SessionHost {
   LoginBell* login_bell = nullptr;               ///< null: every login is judged at once
   InputRelief* relief = nullptr;                 ///< null: no session is ended for another one
   std::vector<ConnectionState*> watching{};      ///< sessions that watch
-  std::vector<ConnectionState*> starved{};       ///< sessions that wait for page room
+  std::deque<ConnectionState*> starved{};        ///< sessions that wait for page room
+  std::uint64_t page_pauses = 0;                 ///< how often a session had to wait for it
   std::vector<ConnectionState*> logging_in{};    ///< sessions whose login is being judged
   std::vector<ConnectionState*> rate_waiters{};  ///< sessions that used up their rate
   std::uint64_t rate_at_ns = kNever;             ///< when one of them may have room

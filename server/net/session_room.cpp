@@ -35,6 +35,7 @@ void Session::wait_for_page() {
   MXKV_ASSERT(!pauses_.has(kOfRoom), "a session waits in one list once");
   pauses_.add(pause::page_room);
   host_->starved.push_back(entry_);
+  ++host_->page_pauses;
 }
 
 // The large value must not begin yet.

@@ -117,6 +117,26 @@ TEST_F(TlsConnection, HandshakesThatStallMakeRoomForOneThatWaits) {
   EXPECT_EQ(honest.ask("get k\r\n"), "END\r\n");
 }
 
+TEST_F(TlsConnection, OneLookAtAllFindsRoomForManyNewcomers) {
+  constexpr std::size_t kMost = 128;
+  constexpr std::size_t kNew = 20;
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{1} << 20U);
+  std::deque<TlsClientOf> clients;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    clients.emplace_back(server, door);
+  }
+  server.pass_ms(1500);
+  const std::uint64_t before = server.nets[0].walks();
+  std::deque<TlsClientOf> newcomers;
+  for (std::size_t i = 0; i < kNew; ++i) {
+    newcomers.emplace_back(server, door);
+    EXPECT_EQ(newcomers.back().ask("get k\r\n"), "END\r\n") << i;
+  }
+  EXPECT_EQ(server.nets[0].counters().idle_closed.load(), kNew);
+  EXPECT_EQ(server.nets[0].walks() - before, 1U);
+}
+
 TEST_F(TlsConnection, TheIdlestMakesRoomWhereTheirShareIsUsedUp) {
   constexpr std::size_t kMost = 128;
   TwoWorkers server;
