@@ -110,6 +110,30 @@ TEST_F(SendTurnsOfWorker, AShortReplyPassesLongOnesThatWaitForTheirTurn) {
   EXPECT_EQ(got, "VALUE s 0 1\r\nx\r\nEND\r\n");
 }
 
+TEST_F(SendTurnsOfWorker, ANewLongReplyPassesThoseThatStream) {
+  WorkerClient one{server, 0};
+  for (WorkerClient& client : clients) {
+    client.put(gets_of_k(30));
+  }
+  const auto all_read = [&] {
+    server.step(0);
+    server.step(1);
+    for (WorkerClient& client : clients) {
+      static_cast<void>(client.received());
+    }
+  };
+  for (int round = 0; round < 20; ++round) {  // each has had a turn
+    all_read();
+  }
+  one.put("get k\r\n");
+  int rounds = 0;
+  for (std::size_t got = 0; got < kLongBytes && rounds < 100; ++rounds) {
+    all_read();
+    got += one.received().size();
+  }
+  EXPECT_LE(rounds, 5) << "all others' turns would take ten";
+}
+
 TEST_F(SendTurnsOfWorker, ClientsThatLeaveWhileTheyWaitForTheirTurnAreClosed) {
   for (WorkerClient& client : clients) {
     client.put(gets_of_k(10));
