@@ -8,7 +8,7 @@
 
 #include "index/edit_task.hpp"
 #include "server/cluster/apply_stage.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "server/cluster/apply_lane.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 

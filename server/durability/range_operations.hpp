@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "server/journal/record.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

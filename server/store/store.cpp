@@ -7,7 +7,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/store/batch/batch_task.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/point/offered_reads.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/store/store_state.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "tests/simulation/store_ledger.hpp"
 #include "tests/simulation/store_yard.hpp"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "server/store/core/store_task.hpp"
 #include "server/store/item/expiry.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::simulation {
 

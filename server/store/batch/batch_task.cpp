@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 

@@ -3,7 +3,7 @@
 #include <new>
 
 #include "protocol/reply.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

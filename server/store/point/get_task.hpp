@@ -6,11 +6,11 @@
 
 #include "protocol/get_lines.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/point/meta_get_task.hpp"
-#include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
 

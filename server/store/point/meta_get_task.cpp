@@ -1,6 +1,6 @@
 #include "server/store/point/meta_get_task.hpp"
 
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
 #include "server/store/point/owner_reads.hpp"
 #include "server/store/point/point_decisions.hpp"
 #include "server/store/upkeep/background_writes.hpp"

@@ -1,11 +1,11 @@
 #include "server/store/point/write_operation.hpp"
 
 #include "protocol/reply.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/point/text_reply.hpp"
-#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 

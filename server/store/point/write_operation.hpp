@@ -12,9 +12,9 @@
 #include "index/update_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/point/point_decisions.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/paths.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"

@@ -5,9 +5,9 @@
 // left() answer on the home worker. If the leaf has changed meanwhile, decide() runs again.
 #pragma once
 
+#include "server/store/core/store_state.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 #include "server/store/watch/watch_hub.hpp"
 

@@ -11,11 +11,11 @@
 #pragma once
 
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/range_parts.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

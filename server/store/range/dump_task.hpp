@@ -2,9 +2,9 @@
 // value.
 #pragma once
 
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/dump_progress.hpp"
 #include "server/store/range/range_state.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -6,10 +6,10 @@
 #include "index/clear_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/binary_reply.hpp"
-#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 

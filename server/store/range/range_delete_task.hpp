@@ -12,9 +12,9 @@
 
 #include "index/edit_task.hpp"
 #include "server/reply/reply_queue.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/range/range_parts.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

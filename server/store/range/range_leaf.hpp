@@ -8,11 +8,11 @@
 
 #include "server/reply/connection_table.hpp"
 #include "server/reply/reply_writer.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/range/range_state.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -6,7 +6,7 @@
 #include "runtime/base/paths.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
 
 namespace mxkv::server {
 

@@ -22,9 +22,9 @@
 
 #include "index/divide_task.hpp"
 #include "runtime/pool/dependent_task.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -2,11 +2,11 @@
 
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"

@@ -9,8 +9,8 @@
 
 #include "index/edit_task.hpp"
 #include "server/reply/reply_queue.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/range_parts.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

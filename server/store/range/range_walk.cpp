@@ -7,9 +7,9 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/worker_context.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
 

@@ -14,10 +14,10 @@
 #include "index/update_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/reply_address.hpp"
+#include "server/store/core/item_tree.hpp"
+#include "server/store/core/worker_context.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/item.hpp"
-#include "server/store/item_tree.hpp"
-#include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
 

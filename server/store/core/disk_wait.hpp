@@ -18,8 +18,8 @@
 
 #include "protocol/point_request.hpp"
 #include "server/reply/reply_address.hpp"
-#include "server/store/store_task.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/store_task.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

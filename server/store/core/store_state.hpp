@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <memory>
 
-#include "server/store/store_task.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/store_task.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

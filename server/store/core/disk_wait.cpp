@@ -1,4 +1,4 @@
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/disk_wait.hpp"
 
 #include "server/reply/connection_table.hpp"
 #include "server/store/item/value_reply.hpp"

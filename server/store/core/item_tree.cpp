@@ -1,3 +1,3 @@
-#include "server/store/item_tree.hpp"
+#include "server/store/core/item_tree.hpp"
 
 MXKV_INSTANTIATE_TREE(, mxkv::server::ItemTraits);

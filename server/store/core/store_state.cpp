@@ -1,4 +1,4 @@
-#include "server/store/store_state.hpp"
+#include "server/store/core/store_state.hpp"
 
 #include <algorithm>
 

@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "index/commit_point.hpp"
+#include "server/store/core/place_counters.hpp"
 #include "server/store/happenings.hpp"
-#include "server/store/place_counters.hpp"
 #include "server/store/point/read_offers.hpp"
 
 namespace mxkv::server {
