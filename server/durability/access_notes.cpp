@@ -2,6 +2,7 @@
 
 #include "runtime/base/cache_line.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/core/item_tree.hpp"
 
 namespace mxkv::server {
 

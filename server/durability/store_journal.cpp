@@ -6,6 +6,7 @@
 #include "index/key.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/core/item_tree.hpp"
 #include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {

@@ -11,6 +11,7 @@
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/point/offered_reads.hpp"
+#include "server/store/point/refused_request.hpp"
 #include "server/store/point/where_task.hpp"
 #include "server/store/point/write_task.hpp"
 #include "server/store/range/count_task.hpp"
@@ -49,6 +50,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     splitting_.parts_a_worker = 0;
   } else if (offers_.mode != read_offering::off) {
     offer_from_ = offers_.least;
+    offers_of_workers_.resize(runtime.worker_count());
   }
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -56,6 +58,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     context.locks = &locks_;
     context.watch = &watch_hub_;
     context.happenings = &happenings_;
+    context.offers = offers_of_workers_.empty() ? nullptr : &offers_of_workers_[i];
   }
 }
 

@@ -122,7 +122,8 @@ class Store final : public SessionStore {
   std::atomic<std::uint64_t> locked_items_{0};
   RangeSplitting splitting_;
   ReadOfferOptions offers_;
-  std::size_t offer_from_ = ~std::size_t{0};  ///< offers are only made if so many reads start together
+  std::vector<ReadOffers> offers_of_workers_;  ///< empty: no reads are offered
+  std::size_t offer_from_ = ~std::size_t{0};   ///< offers are only made if so many reads start together
 };
 
 }  // namespace mxkv::server

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "protocol/reply.hpp"
+#include "server/store/batch/received_batch.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/key_partition.hpp"
 #include "server/store/point/write_operation.hpp"
-#include "server/store/session_store.hpp"
 
 namespace mxkv::server {
 

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/point_request.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/store/core/store_task.hpp"
 #include "server/store/core/worker_context.hpp"
@@ -111,9 +110,5 @@ template <class ItemView, class Task>
 
 /// The error line of a refused write. `reason`: WorkerContext::refusal.
 [[nodiscard]] std::string refusal_text(const char* reason);
-
-/// Answers a request for one key that is refused, and frees `sent`, its value or null.
-void refuse_point(const protocol::PointRequest& request, Item* sent, const ReplyAddress& address,
-                  CommitSeq seq, runtime::Worker& worker);
 
 }  // namespace mxkv::server

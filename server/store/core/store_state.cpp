@@ -54,4 +54,12 @@ std::uint32_t StoreState::first_expiry() const noexcept {
   return first;
 }
 
+void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
+  Item* gone = item(word);
+  auto& counters = worker.local<WorkerContext>().counters;
+  counters.count(counter::items_removed);
+  counters.count(counter::bytes_removed, gone->memory_bytes());
+  Item::destroy(worker, gone);
+}
+
 }  // namespace mxkv::server

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "server/store/core/store_task.hpp"
+#include "runtime/scheduler/runtime.hpp"
+#include "server/store/core/item_tree.hpp"
+#include "server/store/core/orders.hpp"
 #include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {

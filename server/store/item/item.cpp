@@ -3,7 +3,6 @@
 #include <new>
 
 #include "protocol/reply.hpp"
-#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 
@@ -56,14 +55,6 @@ void Item::destroy(runtime::Worker& worker, Item* item) noexcept {
 
 std::size_t Item::rarer_memory_bytes() const noexcept {
   return block_bytes() + (large() && list() != nullptr ? list()->memory_bytes() : 0);
-}
-
-void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
-  Item* gone = item(word);
-  auto& counters = worker.local<WorkerContext>().counters;
-  counters.count(counter::items_removed);
-  counters.count(counter::bytes_removed, gone->memory_bytes());
-  Item::destroy(worker, gone);
 }
 
 }  // namespace mxkv::server

@@ -8,6 +8,7 @@
 #include "server/reply/connection_table.hpp"
 #include "server/store/core/disk_wait.hpp"
 #include "server/store/core/store_state.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/binary_reply.hpp"
 
