@@ -93,7 +93,7 @@ class FlagReader {
         flags_.has_compare = take(rest, flags_.compare, kBadToken);
         return true;
       case 'E':
-        (void)take(rest, flags_.unique, kBadToken);
+        (void)take(rest, flags_.cas, kBadToken);
         return true;
       case 'J':
         (void)take(rest, flags_.initial, kBadInitial);

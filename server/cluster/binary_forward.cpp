@@ -28,7 +28,7 @@ constexpr std::size_t kNumberBytes = 8;
 struct MetaReply {
   std::string_view code;
   std::uint32_t flags = 0;
-  std::uint64_t unique = 0;
+  std::uint64_t cas = 0;
   std::string_view data;
 };
 
@@ -57,7 +57,7 @@ MetaReply read_reply(std::string_view text) noexcept {
     if (word.front() == 'f') {
       reply.flags = static_cast<std::uint32_t>(number);
     } else if (word.front() == 'c') {
-      reply.unique = number;
+      reply.cas = number;
     }
   }
   return reply;
@@ -99,7 +99,7 @@ void write_value(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::
   const std::size_t body = kFlagsBytes + told.size() + reply.data.size();
   char* out = queue.reserve(ticket, kBinaryHeaderBytes + kFlagsBytes + told.size());
   out = write_binary_header(out, form,
-                            {.extras = kFlagsBytes, .key = told.size(), .body = body, .cas = reply.unique});
+                            {.extras = kFlagsBytes, .key = told.size(), .body = body, .cas = reply.cas});
   queue.commit(ticket, protocol::write_text(protocol::write_big32(out, reply.flags), told));
   queue.append(ticket, reply.data);
 }
@@ -108,7 +108,7 @@ void write_number(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, cons
   std::uint64_t number = 0;
   static_cast<void>(protocol::read_u64(reply.data, number));
   char* const out = write_binary_header(queue.reserve(ticket, kBinaryHeaderBytes + kNumberBytes), form,
-                                        {.body = kNumberBytes, .cas = reply.unique});
+                                        {.body = kNumberBytes, .cas = reply.cas});
   queue.commit(ticket, protocol::write_big64(out, number));
 }
 
@@ -156,7 +156,7 @@ void write_binary_answer(ReplyQueue& queue, std::uint32_t ticket, BinaryForm for
   } else if (told.code == "HD" && form.code == opcode::touch) {
     write_value(queue, ticket, form, key, told);  // memcached's reply to a touch has the flags
   } else if (told.code == "HD") {
-    write_binary_success(queue, ticket, form, told.unique);
+    write_binary_success(queue, ticket, form, told.cas);
   } else if (told.code == "EN") {
     if (form.code == opcode::touch) {
       write_binary_error(queue, ticket, form, binary_status::key_missing);

@@ -32,7 +32,7 @@ struct DumpPage {
   std::uint64_t now_s = 0;  ///< wall clock
 };
 
-/// Parses a line of mr: HD k<key> [b] s<bytes> f<flags> t<seconds> c<unique> l<seconds> h<0|1>. `key` gets
+/// Parses a line of mr: HD k<key> [b] s<bytes> f<flags> t<seconds> c<cas> l<seconds> h<0|1>. `key` gets
 /// the key's bytes.
 DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key) {
   DumpedItem item;
@@ -59,7 +59,7 @@ DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key)
         item.expires = rest == "-1" ? 0 : now_s + number_in(rest);
         break;
       case 'c':
-        item.unique = number_in(rest);
+        item.cas = number_in(rest);
         break;
       case 'l':
         item.last_access = now_s - number_in(rest);

@@ -46,7 +46,7 @@ void CopiedItems::apply(const BodyEntry& entry) {
     if (item.order <= put->order) {
       item = {.value = std::string{put->apart_bytes != 0 ? entry.apart : put->value},
               .order = put->order,
-              .unique = put->has_unique ? put->unique : put->order,
+              .cas = put->has_cas ? put->cas : put->order,
               .flags = put->flags,
               .expiry = put->expiry};
     }

@@ -27,7 +27,7 @@ namespace mxkv::server {
 struct CopiedItem {
   std::string value;
   std::uint64_t order = 0;
-  std::uint64_t unique = 0;  ///< as clients see it
+  std::uint64_t cas = 0;  ///< as clients see it
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;  ///< seconds of the wall clock; 0: never
 };

@@ -126,11 +126,8 @@ class Backup {
       if (item.expiry != 0 && item.expiry <= now) {
         continue;
       }
-      writer_->add({.key = key,
-                    .value = item.value,
-                    .flags = item.flags,
-                    .expires = item.expiry,
-                    .unique = item.unique});
+      writer_->add(
+          {.key = key, .value = item.value, .flags = item.flags, .expires = item.expiry, .unique = item.cas});
       ++items;
       totals_.bytes += key.size() + item.value.size();
     }

@@ -79,7 +79,7 @@ void Durability::tell(const Recovered& found, double seconds) {
   }
   if (found.clock_behind) {
     log_.warn("journal: the wall clock is behind the last group, of " + utc_text(found.last_unix_us) +
-              "; times to live and uniques go on from there, without the time in which no server ran");
+              "; times to live and cas values go on from there, without the time in which no server ran");
   }
   if (left_out_.size() != 0) {
     log_.warn(

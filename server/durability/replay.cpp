@@ -13,7 +13,7 @@ namespace {
 std::size_t key_offset_of_put(std::uint8_t bits) noexcept {
   return kRecordHeaderBytes + ((bits & record_bits::kApart) != 0 ? 8U : 4U) +
          ((bits & record_bits::kFlags) != 0 ? 4U : 0U) + ((bits & record_bits::kExpiry) != 0 ? 4U : 0U) +
-         ((bits & record_bits::kUnique) != 0 ? 8U : 0U);
+         ((bits & record_bits::kCas) != 0 ? 8U : 0U);
 }
 
 std::uint8_t byte_at(const char* at, std::size_t offset) noexcept {
@@ -74,9 +74,9 @@ StoredItem read_put_at(const char* record) noexcept {
     put.expiry = load_number<std::uint32_t>(at);
     at += sizeof(std::uint32_t);
   }
-  if ((bits & record_bits::kUnique) != 0) {
-    put.unique = load_number<std::uint64_t>(at);
-    put.has_unique = true;
+  if ((bits & record_bits::kCas) != 0) {
+    put.cas = load_number<std::uint64_t>(at);
+    put.has_cas = true;
     at += sizeof(std::uint64_t);
   }
   put.key = {at, byte_at(record, 2)};

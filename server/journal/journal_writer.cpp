@@ -216,7 +216,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
   mark.durable = proven_;
   mark.ceiling = hooks_.greatest_order();
   if (!is_exact(mode_) || !is_exact(next_mode_.value_or(mode_))) {
-    mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that may never reach the disk
+    mark.ceiling += kCeilingSlackUs;  // clients see cas values of records that may never reach the disk
   }
   mark.unix_us = unix_us;
   mark.wall_ahead_s = static_cast<std::int32_t>(clock_.wall_ahead_s());

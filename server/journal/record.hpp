@@ -3,7 +3,7 @@
 //
 // A record begins with 12 bytes: u8 type, u8 bits, u8 a, u8 b, u64 order. The rest depends on the type:
 //
-//   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 unique]
+//   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 cas]
 //                key value
 //   gone         a: key bytes; bits say why; key
 //   touch        a: key bytes; bits, b: lower and upper bits of an access age; u32 expiry, key
@@ -56,12 +56,12 @@ struct PutRecord {
   std::string_view key{};
   std::string_view value{};
   std::uint64_t apart_bytes = 0;
-  std::uint64_t unique = 0;  ///< chosen by a client, if has_unique
+  std::uint64_t cas = 0;  ///< chosen by a client, if has_cas
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;
   std::uint16_t access = 0;  ///< age code of 11 bits; checkpoints only
   std::uint8_t marks = 0;
-  bool has_unique = false;
+  bool has_cas = false;
 
   friend bool operator==(const PutRecord&, const PutRecord&) = default;
 };
@@ -149,9 +149,9 @@ inline constexpr std::size_t kMostKeyBytes = 255;
 namespace record_bits {
 inline constexpr std::uint8_t kFlags = 1;
 inline constexpr std::uint8_t kExpiry = 2;
-inline constexpr std::uint8_t kUnique = 4;
+inline constexpr std::uint8_t kCas = 4;
 inline constexpr std::uint8_t kApart = 8;
-inline constexpr std::uint8_t kOfPut = kFlags | kExpiry | kUnique | kApart;
+inline constexpr std::uint8_t kOfPut = kFlags | kExpiry | kCas | kApart;
 
 inline constexpr std::uint8_t kFromOpen = 1;
 inline constexpr std::uint8_t kToOpen = 2;
@@ -168,7 +168,7 @@ constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noe
 
 [[nodiscard]] inline std::size_t encoded_bytes(const PutRecord& put) noexcept {
   return kRecordHeaderBytes + (put.apart_bytes != 0 ? 8U : 4U) + (put.flags != 0 ? 4U : 0U) +
-         (put.expiry != 0 ? 4U : 0U) + (put.has_unique ? 8U : 0U) + put.key.size() + put.value.size();
+         (put.expiry != 0 ? 4U : 0U) + (put.has_cas ? 8U : 0U) + put.key.size() + put.value.size();
 }
 [[nodiscard]] inline std::size_t encoded_bytes(const PlainPut& put) noexcept {
   return kRecordHeaderBytes + 4 + put.key_bytes + put.value_bytes;
@@ -224,7 +224,7 @@ inline char* write_record(char* out, const PutRecord& put) noexcept {
   MXKV_DCHECK(put.apart_bytes == 0 || put.value.empty(), "a value is inside or apart");
   const auto bits = static_cast<std::uint8_t>(
       (put.flags != 0 ? record_bits::kFlags : 0) | (put.expiry != 0 ? record_bits::kExpiry : 0) |
-      (put.has_unique ? record_bits::kUnique : 0) | (put.apart_bytes != 0 ? record_bits::kApart : 0));
+      (put.has_cas ? record_bits::kCas : 0) | (put.apart_bytes != 0 ? record_bits::kApart : 0));
   out = record_detail::put_header(out, record_type::put, bits, put.key.size(), put.marks,
                                   put.order | std::uint64_t{put.access} << kOrderBits);
   if (bits == 0) [[likely]] {
@@ -234,7 +234,7 @@ inline char* write_record(char* out, const PutRecord& put) noexcept {
                                : store_number(out, static_cast<std::uint32_t>(put.value.size()));
     out = put.flags != 0 ? store_number(out, put.flags) : out;
     out = put.expiry != 0 ? store_number(out, put.expiry) : out;
-    out = put.has_unique ? store_number(out, put.unique) : out;
+    out = put.has_cas ? store_number(out, put.cas) : out;
   }
   return record_detail::put_bytes(record_detail::put_bytes(out, put.key), put.value);
 }

@@ -89,9 +89,9 @@ std::optional<Record> RecordReader::read_put(const Header& header) noexcept {
   if ((header.bits & record_bits::kExpiry) != 0) {
     put.expiry = take_number<std::uint32_t>();
   }
-  if ((header.bits & record_bits::kUnique) != 0) {
-    put.unique = take_number<std::uint64_t>();
-    put.has_unique = true;
+  if ((header.bits & record_bits::kCas) != 0) {
+    put.cas = take_number<std::uint64_t>();
+    put.has_cas = true;
   }
   put.key = take(header.a);
   put.value = take(inside);

@@ -283,7 +283,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
   if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
-    // Cas uniques follow the clock, so a point in time is also a point in their order. Tasks that meet such
+    // Orders follow the clock, so a point in time is also an order. Tasks that meet such
     // items later remove them, as expired ones; so does a sweep.
     set_flush_point(worker, at);
     upkeep_.sweep().expect(at);

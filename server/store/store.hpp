@@ -79,7 +79,7 @@ class Store final : public SessionStore {
   [[nodiscard]] bool evicts() const noexcept { return upkeep_.evicts(); }
   /// Whether items are moved out of sparse spans.
   [[nodiscard]] bool evacuates() const noexcept { return upkeep_.defragments(); }
-  /// The greatest of the cas uniques minted so far and of `now_us`.
+  /// The greatest of the orders minted so far and of `now_us`.
   [[nodiscard]] std::uint64_t greatest_order(std::uint64_t now_us) const noexcept {
     return state_.greatest_order(now_us);
   }

@@ -115,9 +115,9 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
   std::map<std::string, std::uint64_t, std::less<>> told;
   KeyStates begin{};
   for (std::size_t key = 0; key < keys_.names.size(); ++key) {
-    told[keys_.names[key]] = keys_.greatest_unique[key];
+    told[keys_.names[key]] = keys_.greatest_cas[key];
     if (const auto item = state.items.find(keys_.names[key]); item != state.items.end()) {
-      begin[key] = {true, item->second.expiry, std::stoull(item->second.value), item->second.cas};
+      begin[key] = {true, item->second.expiry, std::stoull(item->second.value), item->second.order};
     }
   }
   ledger_ = std::make_unique<DurableLedger>(state, std::move(told));

@@ -48,7 +48,7 @@ class StoreWhims final : public WriteWitness {
 
   // --- For PreemptedWrite ---
   void writing() override;
-  void ended(std::size_t write, std::uint64_t unique) override;
+  void ended(std::size_t write, std::uint64_t cas) override;
 
  private:
   static constexpr std::size_t kMostPreempted = 3;  ///< at a time: one worker may have to do them all

@@ -61,7 +61,7 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
   if (keeps_version(old)) {
     made->take_version(*old);
   } else {
-    key.cas = mint(*made, key.cas, worker);
+    key.order = mint(*made, key.order, worker);
   }
   shown_ = made;
   key.current = made;
@@ -207,12 +207,12 @@ bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
 
 namespace {
 
-/// The change of a key for the commit point. Its order is above key.cas: lines have shown uniques up to that,
+/// The change of a key for the commit point. Its order is above key.order: lines have shown cas values up to that,
 /// also for items that later lines removed.
 index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Worker& worker) noexcept {
   using index::Change;
   if (key.maker == nullptr) {
-    const std::uint64_t order = next_order(key.cas, worker);
+    const std::uint64_t order = next_order(key.order, worker);
     if (key.found == nullptr) {
       return Change::unseen(order);
     }
@@ -224,7 +224,7 @@ index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Work
   }
   return put.expiry() == key.found->expiry()
              ? Change::unseen()  // only the mark of the client that won it
-             : Change::touched(next_order(key.cas, worker), put.expiry(), put.marks());
+             : Change::touched(next_order(key.order, worker), put.expiry(), put.marks());
 }
 
 }  // namespace

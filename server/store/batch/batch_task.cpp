@@ -37,10 +37,10 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
   if (found) {
     Item* const item = ItemRecord::item(old);
     key_->current = key_->found = key_->placed ? nullptr : item;
-    key_->cas = order_before(item, here());
+    key_->order = order_before(item, here());
     return {};
   }
-  key_->cas = 0;
+  key_->order = 0;
   if (!key_->may_be_made) {
     return {};
   }
@@ -56,11 +56,11 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
 index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t /*old*/, std::uint64_t value,
                                    runtime::Worker& worker) noexcept {
   if (phase_ == batch_phase::look_up) {  // the placeholder
-    key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.order_floor(), worker);
+    key_->order = WriteOperation::mint(*ItemRecord::item(value), leaf.order_floor(), worker);
     return index::Change::unseen();
   }
-  if (phase_ == batch_phase::undo) {  // lines have shown uniques up to key_->cas
-    return index::Change::unseen(next_order(key_->cas, worker));
+  if (phase_ == batch_phase::undo) {  // lines have shown cas values up to key_->order
+    return index::Change::unseen(next_order(key_->order, worker));
   }
   if (key_->maker != nullptr) {
     if (const std::uint32_t expiry = key_->current->expiry(); expiry != 0) {

@@ -6,7 +6,7 @@
 
 namespace mxkv::server {
 
-/// Once the clock has reached a point (us), items with a cas unique up to it do not count as there. Relaxed:
+/// Once the clock has reached a point (us), items with an order up to it do not count as there. Relaxed:
 /// each point stands for itself. Thread-safety: any thread, but only one at a time calls set().
 struct FlushPoints {
   std::atomic<std::uint64_t> next{0};    ///< the point that was set last

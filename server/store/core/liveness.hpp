@@ -21,19 +21,19 @@ class Liveness {
   }
   template <class View>
   [[nodiscard]] bool operator()(const View& view) const noexcept {
-    return !is_expired(view.expiry(), now_us_) && view.order() > flushed_;  // no cas unique is 0
+    return !is_expired(view.expiry(), now_us_) && view.order() > flushed_;  // no order is 0
   }
   /// Why an item is not live. True: a flush_all has taken it. False: it has expired.
   template <class View>
   [[nodiscard]] bool is_flushed(const View& view) const noexcept {
     return view.order() <= flushed_;
   }
-  /// A flush has taken items up to this cas unique.
+  /// A flush has taken items up to this order.
   [[nodiscard]] std::uint64_t flushed() const noexcept { return flushed_; }
 
  private:
   std::uint64_t now_us_;
-  std::uint64_t flushed_;  ///< a flush has taken items up to this cas unique
+  std::uint64_t flushed_;  ///< a flush has taken items up to this order
 };
 
 [[nodiscard]] inline bool is_live(const Item& item, runtime::Worker& worker) noexcept {

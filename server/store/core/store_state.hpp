@@ -47,7 +47,7 @@ class StoreState {
   }
   /// Sum of a counter over all workers.
   [[nodiscard]] std::uint64_t total(counter which) const noexcept;
-  /// The greatest of the orders minted so far, cas uniques among them, and of `now_us`.
+  /// The greatest of the orders minted so far and of `now_us`.
   [[nodiscard]] std::uint64_t greatest_order(std::uint64_t now_us) const noexcept;
   /// Mints the order of an operation that holds its keys, or all keys. It is above the orders of all changes
   /// that the caller can know. No other operation gets it, and later orders are above it.

@@ -21,9 +21,9 @@ Item::Item(const Shape& shape, Word state) noexcept
     new (out) std::atomic<std::uint32_t>(shape.expiry);
     out += sizeof(std::uint32_t);
   }
-  if ((state & kHasUnique) != 0) {
-    std::memcpy(out, &shape.unique, sizeof shape.unique);
-    out += sizeof shape.unique;
+  if ((state & kHasCas) != 0) {
+    std::memcpy(out, &shape.cas, sizeof shape.cas);
+    out += sizeof shape.cas;
   }
   MXKV_DCHECK(out == key().data(), "the key lies where it is read");
   std::memcpy(out, shape.key.data(), shape.key.size());
@@ -35,7 +35,7 @@ Item::Item(const Shape& shape, Word state) noexcept
 Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
   const Word state =
       (shape.flags != 0 ? kHasFlags : 0U) | (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
-      (shape.large() ? kLarge : 0U) | (shape.unique_field ? kHasUnique : 0U) | shape.marks << kMarkShift;
+      (shape.large() ? kLarge : 0U) | (shape.cas_field ? kHasCas : 0U) | shape.marks << kMarkShift;
   std::size_t bytes = key_offset(state) + shape.key.size();
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
   void* memory = worker.items().allocate_ahead(bytes);

@@ -23,15 +23,15 @@ char* reserve(ReplyQueue& queue, std::uint32_t ticket, std::size_t value_bytes =
 
 void write_number_reply(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form,
                         const PointOutcome& outcome) {
-  char* const out = write_binary_header(reserve(queue, ticket), form,
-                                        {.body = kNumberBytes, .cas = outcome.shown->unique()});
+  char* const out =
+      write_binary_header(reserve(queue, ticket), form, {.body = kNumberBytes, .cas = outcome.shown->cas()});
   queue.commit(ticket, protocol::write_big64(out, outcome.number));
 }
 
 // As memcached does, the reply to a touch has the item's flags.
 void write_touched(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, const Item& item) {
   char* const out = write_binary_header(reserve(queue, ticket), form,
-                                        {.extras = kFlagsBytes, .body = kFlagsBytes, .cas = item.unique()});
+                                        {.extras = kFlagsBytes, .body = kFlagsBytes, .cas = item.cas()});
   queue.commit(ticket, protocol::write_big32(out, item.flags()));
 }
 
@@ -55,9 +55,9 @@ void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form
                                                     form, status));
 }
 
-void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t unique) {
+void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t cas) {
   if (!form.quiet()) {
-    queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = unique}));
+    queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = cas}));
   }
 }
 
@@ -71,7 +71,7 @@ void write_binary_value(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form
                             {.extras = kFlagsBytes,
                              .key = key.size(),
                              .body = kFlagsBytes + key.size() + bytes,
-                             .cas = item.unique()});
+                             .cas = item.cas()});
   out = protocol::write_text(protocol::write_big32(out, item.flags()), key);
   queue.commit(ticket, protocol::write_text(out, value));
   if (item.large()) {
@@ -129,7 +129,7 @@ void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutc
       }
       return;
     case point_result::stored:
-      write_binary_success(queue, ticket, form, outcome.shown->unique());
+      write_binary_success(queue, ticket, form, outcome.shown->cas());
       return;
   }
 }

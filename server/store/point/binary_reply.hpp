@@ -22,9 +22,9 @@ void write_binary_miss(ReplyQueue& queue, std::uint32_t ticket, protocol::Binary
                        std::string_view key);
 void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
                         protocol::binary_status status);
-/// For a success with no data but perhaps a unique. Writes nothing if the request is quiet.
+/// For a success with no data but perhaps a cas. Writes nothing if the request is quiet.
 void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
-                          std::uint64_t unique = 0);
+                          std::uint64_t cas = 0);
 /// memcached's status for a value that was not stored because of what the key refers to.
 [[nodiscard]] protocol::binary_status binary_not_stored(protocol::opcode code) noexcept;
 

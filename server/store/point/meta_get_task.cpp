@@ -42,7 +42,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
         queue != nullptr && !queue->is_oldest(address_.ticket)) {
       // Of several requests in one pipeline the first wins.
       waits_ = true;
-      waited_for_ = findings.cas;
+      waited_for_ = findings.order;
       last_access_us_ = findings.last_access_us;
       accessed_ = findings.accessed;
       worker.repin(*this);
@@ -78,7 +78,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
 
 MetaFindings MetaGetTask::findings_of(const Item& item) const noexcept {
   MetaFindings findings = MetaFindings::of(item);
-  if (waits_ && findings.cas == waited_for_) {
+  if (waits_ && findings.order == waited_for_) {
     findings.last_access_us = last_access_us_;
     findings.accessed = accessed_;
   }

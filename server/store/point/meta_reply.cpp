@@ -21,7 +21,7 @@ struct MetaAnswer {
   bool binary_key = false;     ///< the key goes out in base64
   const Item* item = nullptr;  ///< for f, and for the data block of `value` unless there is a number
   std::uint64_t size = 0;
-  std::uint64_t unique = 0;
+  std::uint64_t cas = 0;
   std::string_view number{};  ///< ma: the data block of `value`
 };
 
@@ -61,7 +61,7 @@ char* write_ttl(char* out, std::uint32_t expiry, std::uint64_t now_us) noexcept 
   return write_number(out, expiry > now ? expiry - now : 0);
 }
 
-// Right behind a flush_all the uniques of new items, from which the access is computed, are some hundredths
+// Right behind a flush_all the orders of new items, from which the access is computed, are some hundredths
 // of a second ahead of the clock.
 std::uint64_t seconds_since(std::uint64_t then_us, std::uint64_t now_us) noexcept {
   constexpr std::uint64_t kAheadUs = 100'000;
@@ -92,7 +92,7 @@ char* write_flags(char* out, const MetaAnswer& answer, const protocol::MetaFlags
         out = write_text(out, answer.binary_key ? " b" : "");
         break;
       case 'c':
-        out = write_number(out, answer.unique);
+        out = write_number(out, answer.cas);
         break;
       case 'f':
         out = write_number(out, answer.item == nullptr ? 0 : answer.item->flags());
@@ -139,15 +139,15 @@ void write_answer(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& ans
 
 /// For an mg that found its item.
 MetaAnswer answer_of_get(const Item& item, const protocol::MetaFlags& flags) noexcept {
-  const std::uint64_t unique = item.unique();
-  const bool same = flags.has_compare && flags.compare == unique;
+  const std::uint64_t cas = item.cas();
+  const bool same = flags.has_compare && flags.compare == cas;
   return {.code = flags.value && !same ? meta_code::value : meta_code::done,
           .shows = "Okcfhlst",
           .key = item.key(),
           .binary_key = item.marked(Item::kBinary),
           .item = &item,
           .size = item.value_bytes(),
-          .unique = unique};
+          .cas = cas};
 }
 
 meta_code code_of(const PointOutcome& outcome) noexcept {
@@ -167,7 +167,7 @@ meta_code code_of(const PointOutcome& outcome) noexcept {
 
 MetaFindings MetaFindings::of(const Item& item) noexcept {
   MetaFindings findings;
-  findings.cas = item.order();
+  findings.order = item.order();
   findings.last_access_us = item.last_access_us();
   findings.expiry = item.expiry();
   findings.accessed = item.accessed();
@@ -186,7 +186,7 @@ char* write_meta_item_line(char* out, const Item::View& item, const protocol::Me
                           .key = key,
                           .item = &item.item(),
                           .size = item.value_bytes(),
-                          .unique = item.item().unique()};
+                          .cas = item.item().cas()};
   out = write_text(out, text_of(answer.code));
   if (flags.value) {
     out = write_number(out, answer.size);
@@ -226,12 +226,12 @@ void write_meta_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcom
   if (request.terms.action == point_action::store) {
     answer.shows = "Okcs";
     answer.size = (good ? outcome.shown : outcome.sent)->value_bytes();
-    answer.unique = good ? outcome.shown->unique() : 0;
+    answer.cas = good ? outcome.shown->cas() : 0;
   } else if (request.terms.action == point_action::count && good) {
     const char* const end = write_number(text, outcome.number);
     answer.code = flags.value ? meta_code::value : meta_code::done;
     answer.shows = "Okct";
-    answer.unique = outcome.shown->unique();
+    answer.cas = outcome.shown->cas();
     answer.number = {text, static_cast<std::size_t>(end - text)};
     findings = *outcome.findings;
     findings.stale = findings.sent = findings.won = false;
@@ -246,7 +246,7 @@ void write_meta_debug(ReplyQueue& queue, std::uint32_t ticket, const Item& item,
   out = write_key(out, item.key(), item.marked(Item::kBinary));
   out = write_ttl(write_text(out, " exp="), item.expiry(), now_us);
   out = write_number(write_text(out, " la="), seconds_since(item.last_access_us(), now_us));
-  out = write_number(write_text(out, " cas="), item.unique());
+  out = write_number(write_text(out, " cas="), item.cas());
   out = write_text(write_text(out, " fetch="), item.accessed() ? "yes" : "no");
   // mxkv has no slab classes, but exporters and tools expect the field.
   out = write_number(write_text(out, " cls=1 size="), item.memory_bytes());

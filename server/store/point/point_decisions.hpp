@@ -89,12 +89,12 @@ struct PointLimits {
 [[nodiscard]] constexpr PointDecision stores(item_source source) noexcept {
   return {.fate = entry_fate::replaced, .result = point_result::stored, .source = source};
 }
-/// Whether the item has another unique than the request compares with.
+/// Whether the item has another cas than the request compares with.
 [[nodiscard]] inline bool differs(const Item& item, const protocol::PointRequest& request) noexcept {
-  return request.terms.compares && item.unique() != request.compare;
+  return request.terms.compares && item.cas() != request.compare;
 }
 
-/// Decides on a received value where a live item is to be joined, or its unique compared.
+/// Decides on a received value where a live item is to be joined, or its cas compared.
 [[nodiscard]] PointDecision decide_on_old_value(const protocol::PointRequest& request, const Item& old,
                                                 const Item& sent, const PointLimits& limits) noexcept;
 

@@ -1,7 +1,7 @@
 // Takes a WriteOperation through the tree: to the leaf, at its turn, under its latch, and home with the
 // reply.
 //
-// decide() sees the item and says what to do. commit() mints the cas unique under the latch. committed() and
+// decide() sees the item and says what to do. commit() mints the order under the latch. committed() and
 // left() answer on the home worker. If the leaf has changed meanwhile, decide() runs again.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace mxkv::server {
 /// Clears the tree for a client that waits, holding all keys meanwhile.
 class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  public:
-  /// Room above the flush's order and time for uniques that other workers mint in the old tree meanwhile: no
+  /// Room above the flush's order and time for orders that other workers mint in the old tree meanwhile: no
   /// put in the new tree may repeat them. The room above the order is for the writes under way. It must stay
   /// small: a flush starts above the floor of the flush before, and the age of an item is computed from its
   /// order.

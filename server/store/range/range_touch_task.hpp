@@ -2,7 +2,7 @@
 //
 // The range is held, and walked twice. The first walk gives each live item room for an exptime if it has
 // none, by a copy that is otherwise the same. Memory may run out there, but no client can see a change yet.
-// The second walk stores the exptimes in place, which cannot fail. Cas uniques stay. Behind the first leaves
+// The second walk stores the exptimes in place, which cannot fail. Cas values stay. Behind the first leaves
 // a large range is divided into parts (range_parts.hpp), and the second walk is divided from its start. A
 // part's walk is a RangeTouchTask, too.
 #pragma once

@@ -73,7 +73,7 @@ TEST(BinaryParser, WhatStoresTellsFlagsTimeAndLength) {
   EXPECT_EQ(replace.point().terms.mode, store_mode::replace);
 }
 
-TEST(BinaryParser, AUniqueMakesEachOfThemACas) {
+TEST(BinaryParser, ANumberToCompareMakesEachOfThemACas) {
   for (const opcode code : {opcode::set, opcode::add, opcode::replaceq}) {
     const ParsedPacket parsed{Packet{.code = code, .key = "k", .extras = set_extras(), .cas = 77}};
     EXPECT_EQ(parsed->op, verb::cas);

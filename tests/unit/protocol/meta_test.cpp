@@ -66,7 +66,7 @@ TEST(Meta, EachFlagSaysOneThing) {
                {"Lpath", "delta 1"},
                {"C18446744073709551615", "compare 18446744073709551615 delta 1"},
                {"E0", "delta 1"},
-               {"E1", "unique 1 delta 1"},
+               {"E1", "cas 1 delta 1"},
                {"D5", "delta 5"},
                {"D18446744073709551615", "delta 18446744073709551615"},
                {"J13", "delta 1 initial 13"},

@@ -44,7 +44,7 @@ void expect_same_flags(const MetaFlags& one, const MetaFlags& other) {
   EXPECT_EQ(one.vivify_exptime, other.vivify_exptime);
   EXPECT_EQ(one.recache, other.recache);
   EXPECT_EQ(one.compare, other.compare);
-  EXPECT_EQ(one.unique, other.unique);
+  EXPECT_EQ(one.cas, other.cas);
   EXPECT_EQ(one.delta, other.delta);
   EXPECT_EQ(one.initial, other.initial);
 }

@@ -36,8 +36,8 @@ void add(Written& to, const R& record, std::span<const std::string_view> apart =
 Written some_of_each() {
   Written all;
   add(all, PutRecord{.order = 1, .key = "key", .value = "value"});
-  PutRecord full{.order = kMostOrder, .key = "k", .value = "v", .unique = 78, .flags = 1, .expiry = 2};
-  full.has_unique = true;
+  PutRecord full{.order = kMostOrder, .key = "k", .value = "v", .cas = 78, .flags = 1, .expiry = 2};
+  full.has_cas = true;
   full.marks = 7;
   full.access = 2047;
   add(all, full);

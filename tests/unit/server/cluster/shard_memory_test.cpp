@@ -122,12 +122,12 @@ TEST(ShardMemory, AnOlderRecordChangesNothing) {
                                   .moment_us = 1'700'000'000'000'000,
                                   .expiry = 2'000'000'000});
     told.tell(0, FlushRecord{order});
-    EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .cas = 10, .unique = 10}));
+    EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .order = 10, .cas = 10}));
   }
   told.tell(0, TouchRecord{.order = 11, .key = "k", .expiry = 2'000'000'000});
-  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .cas = 10, .unique = 10, .expiry = 2'000'000'000}));
+  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .order = 10, .cas = 10, .expiry = 2'000'000'000}));
   told.tell(0, TouchRecord{.order = 12, .key = "k", .expiry = 0});
-  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .cas = 10, .unique = 10}));
+  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .order = 10, .cas = 10}));
   told.tell(0, GoneRecord{.order = 12, .key = "k"}, GoneRecord{.order = 13, .key = "none"});
   EXPECT_EQ(told.keys(), "");
   EXPECT_EQ(told.follower.memory.greatest_order(), 13U);

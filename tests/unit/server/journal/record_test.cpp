@@ -32,12 +32,12 @@ TEST(Record, IsWrittenAsTheFormatSays) {
   EXPECT_EQ(written(PutRecord{.order = 1,
                               .key = "k",
                               .value = "v",
-                              .unique = 9,
+                              .cas = 9,
                               .flags = 7,
                               .expiry = 8,
                               .access = 0x7FF,
                               .marks = 5,
-                              .has_unique = true}),
+                              .has_cas = true}),
             "\x01\x07\x01\x05\x01\x00\x00\x00\x00\x00\xE0\xFF"s +
                 "\x01\x00\x00\x00\x07\x00\x00\x00\x08\x00\x00\x00"s + "\x09\x00\x00\x00\x00\x00\x00\x00kv"s);
   EXPECT_EQ(written(PutRecord{.order = 1, .key = "k", .apart_bytes = 0x01'0000'0000}),
@@ -65,15 +65,14 @@ TEST(Record, NoneIsLongerThanTheMost) {
   EXPECT_LE(encoded_bytes(PutRecord{.order = kMostOrder,
                                     .key = key,
                                     .value = value,
-                                    .unique = 1,
+                                    .cas = 1,
                                     .flags = 1,
                                     .expiry = 1,
                                     .marks = 7,
-                                    .has_unique = true}),
+                                    .has_cas = true}),
             most_bytes());
-  EXPECT_LE(
-      encoded_bytes(PutRecord{.key = key, .apart_bytes = 1, .flags = 1, .expiry = 1, .has_unique = true}),
-      most_bytes(0));
+  EXPECT_LE(encoded_bytes(PutRecord{.key = key, .apart_bytes = 1, .flags = 1, .expiry = 1, .has_cas = true}),
+            most_bytes(0));
   EXPECT_LE(encoded_bytes(RangeTouchRecord{.bounds = {.from = key, .to = key}}), most_bytes(0));
 }
 

@@ -35,11 +35,11 @@ Answers ask(const BlockingClient& client, const std::string& packets) {
   return all_told(all);
 }
 
-/// Uniques grow from one item to the next: that there is one counts.
-Answers without_uniques(Answers answers) {
-  static const std::regex kUnique{" cas [0-9]+"};
+/// Cas values grow from one item to the next: that there is one counts.
+Answers without_cas(Answers answers) {
+  static const std::regex kCas{" cas [0-9]+"};
   for (std::string& answer : answers) {
-    answer = std::regex_replace(answer, kUnique, " cas #");
+    answer = std::regex_replace(answer, kCas, " cas #");
   }
   return answers;
 }
@@ -120,17 +120,17 @@ TEST(ForwardedBinary, EveryRequestIsAnsweredAsByTheOwner) {
     std::string pipeline;
     Answers all;
     for (const std::string& packet : conversation(key)) {
-      const Answers direct = without_uniques(ask(owner, packet));
+      const Answers direct = without_cas(ask(owner, packet));
       all.insert(all.end(), direct.begin(), direct.end());
       pipeline += packet;
     }
     Answers one_by_one;
     for (const std::string& packet : conversation(key)) {
-      const Answers answers = without_uniques(ask(other, packet));
+      const Answers answers = without_cas(ask(other, packet));
       one_by_one.insert(one_by_one.end(), answers.begin(), answers.end());
     }
     EXPECT_EQ(one_by_one, all);
-    EXPECT_EQ(without_uniques(ask(other, pipeline)), all);
+    EXPECT_EQ(without_cas(ask(other, pipeline)), all);
     EXPECT_GE(nodes[0].cluster().forwarded().requests, 2 * conversation(key).size());
   }
 }
@@ -207,26 +207,25 @@ TEST(ForwardedBinary, RandomRequestsAreAnsweredAsByOneNode) {
       for (std::size_t packets = 1 + dice() % 30; packets > 0; --packets) {
         pipeline += some_packet(dice);
       }
-      ASSERT_EQ(without_uniques(ask(other, pipeline)), without_uniques(ask(alone, pipeline)))
-          << seed << " " << round;
+      ASSERT_EQ(without_cas(ask(other, pipeline)), without_cas(ask(alone, pipeline))) << seed << " " << round;
     }
   }
 }
 
-TEST(ForwardedBinary, UniquesAreTheOwners) {
+TEST(ForwardedBinary, CasValuesAreTheOwners) {
   Nodes nodes;
   const BlockingClient owner{nodes[1].port()};
   const BlockingClient other{nodes[0].port()};
   other.send("");
   const std::string stored = ask(other, in(opcode::set, "key", "one", set_extras())).at(0);
-  const std::string unique = stored.substr(stored.find("cas ") + 4);
+  const std::string cas = stored.substr(stored.find("cas ") + 4);
   EXPECT_EQ(ask(owner, in(opcode::get, "key")), ask(other, in(opcode::get, "key")));
-  EXPECT_THAT(ask(owner, in(opcode::get, "key")).at(0), HasSubstr("cas " + unique));
-  EXPECT_THAT(ask(other, in(opcode::set, "key", "two", set_extras(), std::stoull(unique))).at(0),
+  EXPECT_THAT(ask(owner, in(opcode::get, "key")).at(0), HasSubstr("cas " + cas));
+  EXPECT_THAT(ask(other, in(opcode::set, "key", "two", set_extras(), std::stoull(cas))).at(0),
               HasSubstr("1 0 opaq cas "));
-  EXPECT_EQ(ask(other, in(opcode::set, "key", "three", set_extras(), std::stoull(unique))),
+  EXPECT_EQ(ask(other, in(opcode::set, "key", "three", set_extras(), std::stoull(cas))),
             Answers{"1 2 opaq: Data exists for key."});
-  EXPECT_EQ(ask(other, in(opcode::remove, "key", {}, {}, std::stoull(unique))),
+  EXPECT_EQ(ask(other, in(opcode::remove, "key", {}, {}, std::stoull(cas))),
             Answers{"4 2 opaq: Data exists for key."});
 }
 
@@ -240,7 +239,7 @@ TEST(ForwardedBinary, KeysOfManyNodesAreAnsweredInTheirOrder) {
     gets += in(opcode::getkq, key) + in(opcode::getkq, std::string{key} + " missing");
     all.push_back(std::string{"13 0 opaq cas # extras 0 key "} + key + ": of " + key);
   }
-  EXPECT_EQ(without_uniques(ask(client, gets)), all);
+  EXPECT_EQ(without_cas(ask(client, gets)), all);
 }
 
 TEST(ForwardedBinary, AValueThatIsTooLargeTakesAwayWhatWasThere) {

@@ -18,10 +18,10 @@ namespace {
 /// What depends on when it was asked, or on what else a server has stored.
 std::string without_times(const std::string& replies) {
   static const std::regex kFlags{"( [tlc])-?[0-9]+"};
-  static const std::regex kUniques{"(VALUE [^ \r]+ [0-9]+ [0-9]+) [0-9]+\r"};
+  static const std::regex kCasValues{"(VALUE [^ \r]+ [0-9]+ [0-9]+) [0-9]+\r"};
   static const std::regex kDebug{"(exp|la|cas)=-?[0-9]+"};
   std::string told = std::regex_replace(replies, kFlags, "$1#");
-  told = std::regex_replace(told, kUniques, "$1 #\r");
+  told = std::regex_replace(told, kCasValues, "$1 #\r");
   return std::regex_replace(told, kDebug, "$1=#");
 }
 

@@ -108,7 +108,7 @@ TEST(Forwarder, APipelineIsAnsweredInItsOrder) {
   EXPECT_EQ(other.ask(requests + requests), direct);
 }
 
-TEST(Forwarder, UniquesAreTheOwners) {
+TEST(Forwarder, CasValuesAreTheOwners) {
   Nodes nodes;
   BlockingClient owner{nodes[1].port()};
   BlockingClient other{nodes[0].port()};
@@ -116,11 +116,11 @@ TEST(Forwarder, UniquesAreTheOwners) {
   const std::string got = owner.ask("gets key\r\n");
   EXPECT_EQ(other.ask("gets key\r\n"), got);
   EXPECT_EQ(other.ask("gats 0 key\r\n"), got);
-  const std::string unique = got.substr(got.find(" 3 ") + 3, got.find('\r') - got.find(" 3 ") - 3);
-  EXPECT_EQ(other.ask("cas key 0 0 3 " + unique + "\r\ntwo\r\n"), "STORED\r\n");
-  EXPECT_EQ(other.ask("cas key 0 0 3 " + unique + "\r\ntwo\r\n"), "EXISTS\r\n");
-  EXPECT_EQ(other.ask("mg key v C" + unique + "\r\n"), owner.ask("mg key v C" + unique + "\r\n"));
-  EXPECT_EQ(other.ask("ms a2V5 3 b C" + unique + "\r\ntwo\r\n"), "EX\r\n");
+  const std::string cas = got.substr(got.find(" 3 ") + 3, got.find('\r') - got.find(" 3 ") - 3);
+  EXPECT_EQ(other.ask("cas key 0 0 3 " + cas + "\r\ntwo\r\n"), "STORED\r\n");
+  EXPECT_EQ(other.ask("cas key 0 0 3 " + cas + "\r\ntwo\r\n"), "EXISTS\r\n");
+  EXPECT_EQ(other.ask("mg key v C" + cas + "\r\n"), owner.ask("mg key v C" + cas + "\r\n"));
+  EXPECT_EQ(other.ask("ms a2V5 3 b C" + cas + "\r\ntwo\r\n"), "EX\r\n");
   EXPECT_EQ(other.ask("mg a2V5 b k c v\r\n"), owner.ask("mg a2V5 b k c v\r\n"));
   EXPECT_EQ(other.ask("ms AAE= 3 b\r\ntwo\r\n"), "HD\r\n");  // shard 0: its own
   EXPECT_EQ(owner.ask("mg AAE= b k v\r\n"), "VA 3 kAAE= b\r\ntwo\r\n");
