@@ -97,7 +97,7 @@ bool write_lines(const DumpPage& page, ReplyQueue& queue, std::string_view reply
 
 /// The last line of a page is EN A<items> [G<cursor>]; anything else there is an error.
 void end_page(const DumpPage& page, std::string_view reply) {
-  ReplyQueue* const queue = page.replies.find(page.address);
+  ReplyQueue* const queue = page.replies.find(page.address, Seen::nothing());
   bool ended = queue == nullptr;
   if (queue != nullptr) {
     const std::size_t last = reply.rfind("\r\n", reply.size() - std::min<std::size_t>(reply.size(), 3));

@@ -32,10 +32,10 @@ struct Flush {
 void answer(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
             std::string_view failure) {
   if (form.given()) {
-    answer_binary(replies, address, form,
+    answer_binary(replies, address, Seen::nothing(), form,
                   failure.empty() ? protocol::binary_status::success : protocol::binary_status::refused);
   } else {
-    replies.reply(address, failure.empty() ? protocol::kOk : failure);
+    replies.reply(address, Seen::nothing(), failure.empty() ? protocol::kOk : failure);
   }
   replies.finished(address);
 }

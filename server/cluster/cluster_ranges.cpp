@@ -79,7 +79,7 @@ void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request&
                        !request.range.delimiter.empty();
   if (at_once || !options_.forwards || address.connection->by_peer) {
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, spans_line("range", span.first, span.last));
+    replies.reply(address, Seen::nothing(), spans_line("range", span.first, span.last));
     replies.finished(address);
     return;
   }
@@ -103,7 +103,7 @@ void ClusterStore::range_elsewhere(runtime::Worker& worker, const protocol::Requ
                                    std::uint32_t shard, const ReplyAddress& address) {
   if (const std::string refused = refusal(shard, address); !refused.empty()) {
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, refused);
+    replies.reply(address, Seen::nothing(), refused);
     replies.finished(address);
     return;
   }

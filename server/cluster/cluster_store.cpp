@@ -153,7 +153,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
   const std::string refused = refusal(shard, address);
   if (!refused.empty()) [[unlikely]] {
     if (request.is_binary()) {
-      if (ReplyQueue* const queue = replies_of(worker).find(address)) {
+      if (ReplyQueue* const queue = replies_of(worker).find(address, Seen::nothing())) {
         write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
         queue->close(address.ticket);
       }
@@ -308,7 +308,7 @@ void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch>
   }
   if (!refused.empty()) {
     batch->abandon(worker);
-    replies_of(worker).reply(address, refused);
+    replies_of(worker).reply(address, Seen::nothing(), refused);
     replies_of(worker).finished(address);
     return;
   }

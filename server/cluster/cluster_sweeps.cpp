@@ -115,11 +115,11 @@ struct Sweep {
 
   void answer(std::string text) const {
     text += text.empty() ? "" : opaque + "\r\n";
-    replies.reply(address, text);
+    replies.reply(address, Seen::nothing(), text);
     replies.finished(address);
   }
   void fail(std::string_view text) const {
-    replies.reply(address, text);
+    replies.reply(address, Seen::nothing(), text);
     replies.finished(address);
   }
 };

@@ -47,7 +47,7 @@ inline constexpr std::string_view kNotAcknowledged =
 inline void refuse_request(ConnectionTable& replies, const ReplyAddress& address, bool end_line,
                            std::string_view text) {
   if (end_line) [[likely]] {
-    replies.reply(address, text);
+    replies.reply(address, Seen::nothing(), text);
   } else {
     replies.cut(address);
   }

@@ -20,7 +20,7 @@ class AnswerTask final : public runtime::MxTask {
   runtime::step execute(runtime::Worker& worker) {
     const std::unique_ptr<std::string> text{text_};
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    if (ReplyQueue* const queue = replies.find(address_); queue != nullptr) {
+    if (ReplyQueue* const queue = replies.find(address_, Seen::nothing()); queue != nullptr) {
       queue->append(address_.ticket, *text);
       queue->close(address_.ticket);
     }

@@ -336,7 +336,7 @@ void Forwarder::deliver(std::unique_ptr<ForwardedRequest> request, std::string_v
     }
     reply.remove_suffix(protocol::kEnd.size());
   }
-  if (ReplyQueue* const queue = replies_.find(request->address)) {
+  if (ReplyQueue* const queue = replies_.find(request->address, Seen::nothing())) {
     queue->append(request->address.ticket, reply);
     queue->close(request->address.ticket);
   }
@@ -344,7 +344,7 @@ void Forwarder::deliver(std::unique_ptr<ForwardedRequest> request, std::string_v
 }
 
 void Forwarder::answer_binary(const ForwardedRequest& request, std::string_view reply) {
-  if (ReplyQueue* const queue = replies_.find(request.address)) {
+  if (ReplyQueue* const queue = replies_.find(request.address, Seen::nothing())) {
     write_binary_answer(*queue, request.address.ticket, request.binary, request.key, reply);
     queue->close(request.address.ticket);
   }

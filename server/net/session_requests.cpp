@@ -103,7 +103,7 @@ bool Session::dispatch_alone(const protocol::Request& request, operation_kind ki
     }
     host_->store.range(host_->worker, request, where);
   } else if (request.op == protocol::verb::meta_noop) {
-    host_->directory.reply(where, protocol::kMetaNoop);
+    host_->directory.reply(where, Seen::nothing(), protocol::kMetaNoop);
     host_->directory.finished(where);
   } else {
     administer(request, where);

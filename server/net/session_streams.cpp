@@ -61,7 +61,7 @@ void Session::add_page(const protocol::Request& request, const ReplyAddress& add
     text = binary_text(request, text, cursor.more);
   }
   allowance_.spend(text.size() + (cursor.more ? kBytesOfPage : 0));
-  if (ReplyQueue* const replies = host_->directory.find(address); replies != nullptr) {
+  if (ReplyQueue* const replies = host_->directory.find(address, Seen::nothing()); replies != nullptr) {
     replies->append(address.ticket, text);
     if (!cursor.more) {
       replies->close(address.ticket);

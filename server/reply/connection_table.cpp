@@ -7,8 +7,15 @@
 
 namespace mxkv::server {
 
-void ConnectionTable::reply(const ReplyAddress& address, std::string_view text) {
-  if (ReplyQueue* const replies = find(address); replies != nullptr) {
+void ConnectionTable::await_disk(ConnectionState& entry) noexcept {
+  if (entry.phase == connection_phase::open) {
+    entry.awaits_disk = true;
+    mark_dirty(entry);
+  }
+}
+
+void ConnectionTable::reply(const ReplyAddress& address, Seen seen, std::string_view text) {
+  if (ReplyQueue* const replies = find(address, seen); replies != nullptr) {
     char* const to = replies->reserve(address.ticket, text.size());
     std::memcpy(to, text.data(), text.size());
     replies->commit(address.ticket, to + text.size());
@@ -16,11 +23,9 @@ void ConnectionTable::reply(const ReplyAddress& address, std::string_view text) 
   }
 }
 
-char* ConnectionTable::reserve_early(const ReplyAddress& address, std::size_t most) {
-  ReplyQueue* const replies = find(address);
-  return replies == nullptr || waits_for_room(*replies, address.ticket)
-             ? nullptr
-             : replies->reserve(address.ticket, most);
+char* ConnectionTable::early_room(const ReplyAddress& address, std::size_t most) {
+  ReplyQueue* const replies = find(address, Seen::data(false));
+  return replies == nullptr || waits_for_room(address) ? nullptr : replies->reserve(address.ticket, most);
 }
 
 void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
@@ -28,9 +33,10 @@ void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
   finished(address);
 }
 
-void ConnectionTable::answer_row(const ReplyAddress& first, std::uint32_t reads, Segment& block, char* begin,
-                                 std::size_t bytes) {
+void ConnectionTable::answer_row(const ReplyAddress& first, Seen seen, std::uint32_t reads, Segment& block,
+                                 char* begin, std::size_t bytes) {
   ConnectionState& entry = *first.connection;
+  show(first, seen);
   if (drops_) [[unlikely]] {
     drop_silenced();
   }

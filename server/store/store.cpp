@@ -7,7 +7,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/store/batch/batch_task.hpp"
-#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/point/offered_reads.hpp"
@@ -166,7 +166,7 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {
   if (request.range.limit == 0) {
     auto& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, protocol::kEnd);
+    replies.reply(address, Seen::nothing(), protocol::kEnd);
     replies.finished(address);
     return;
   }
@@ -213,7 +213,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
   }
   if (batch->keys().empty() || batch->failed()) {  // it was refused, or has no lines
     auto& replies = *worker.local<WorkerContext>().replies;
-    ReplyQueue* const queue = replies.find(address);
+    ReplyQueue* const queue = replies.find(address, Seen::nothing());
     batch->answer(queue, address.ticket, worker);
     if (queue != nullptr) {
       queue->close(address.ticket);
@@ -264,7 +264,7 @@ bool Store::refuses(const ReplyAddress& address, runtime::Worker& worker) {
   if (context.refusal == nullptr) {
     return false;
   }
-  context.replies->reply(address, refusal_text(context.refusal));
+  context.replies->reply(address, Seen::nothing(), refusal_text(context.refusal));
   context.replies->finished(address);
   return true;
 }
@@ -273,7 +273,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
                       protocol::BinaryForm form) {
   if (form.given() && worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
     auto& replies = *worker.local<WorkerContext>().replies;
-    answer_binary(replies, address, form, protocol::binary_status::refused);
+    answer_binary(replies, address, Seen::nothing(), form, protocol::binary_status::refused);
     replies.finished(address);
     return false;
   }
@@ -287,12 +287,12 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     // items later remove them, as expired ones; so does a sweep.
     set_flush_point(worker, at);
     upkeep_.sweep().expect(at);
-    await_write(address, worker);
+    const Seen seen = saw_change(worker.local<WorkerContext>());
     auto& replies = *worker.local<WorkerContext>().replies;
     if (form.given()) {
-      answer_binary(replies, address, form, protocol::binary_status::success);
+      answer_binary(replies, address, seen, form, protocol::binary_status::success);
     } else {
-      replies.reply(address, protocol::kOk);
+      replies.reply(address, seen, protocol::kOk);
     }
     replies.finished(address);
     return true;

@@ -175,7 +175,7 @@ bool StoreClient::start(StoreRequest& request) {
     start_point(value->request(), &*value, address(claim));
   } else {
     const server::ReplyAddress to = address(claim);
-    directory_.reply(to, protocol::kOutOfMemory);
+    directory_.reply(to, server::Seen::nothing(), protocol::kOutOfMemory);
     directory_.finished(to);
   }
   return true;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 
@@ -208,9 +208,9 @@ step BatchTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(left_.load(std::memory_order_relaxed) == 0, "no key is under way when its batch is answered");
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_DCHECK(phase_ != batch_phase::look_up, "a batch is answered when it was applied or undone");
-  auto& replies = *worker.local<WorkerContext>().replies;
-  await_write(address_, worker);
-  ReplyQueue* const queue = replies.find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ConnectionTable& replies = *context.replies;
+  ReplyQueue* const queue = replies.find(address_, saw_change(context));
   batch_->answer(queue, address_.ticket, worker);
   if (queue != nullptr) {
     queue->close(address_.ticket);

@@ -134,9 +134,9 @@ void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutc
   }
 }
 
-void answer_binary(ConnectionTable& replies, const ReplyAddress& address, BinaryForm form,
+void answer_binary(ConnectionTable& replies, const ReplyAddress& address, Seen seen, BinaryForm form,
                    binary_status status) {
-  if (ReplyQueue* const queue = replies.find(address); queue != nullptr) {
+  if (ReplyQueue* const queue = replies.find(address, seen); queue != nullptr) {
     if (status == binary_status::success) {
       write_binary_success(*queue, address.ticket, form);
     } else {

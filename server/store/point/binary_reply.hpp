@@ -29,7 +29,7 @@ void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, protocol::Bin
 [[nodiscard]] protocol::binary_status binary_not_stored(protocol::opcode code) noexcept;
 
 /// Writes and closes the whole reply of a request without a key.
-void answer_binary(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
-                   protocol::binary_status status);
+void answer_binary(ConnectionTable& replies, const ReplyAddress& address, Seen seen,
+                   protocol::BinaryForm form, protocol::binary_status status);
 
 }  // namespace mxkv::server

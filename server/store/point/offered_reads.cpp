@@ -7,6 +7,7 @@
 #include "index/start_together.hpp"
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -237,7 +238,9 @@ void OfferedReads::answer(runtime::Worker& worker) {
     start_rest(worker);
   }
   Segment& block = *std::exchange(block_, nullptr);
-  home_->answer_row(first_, answered_, block, replies_, bytes_);
+  // write() leaves all reads to home where reads wait for the disk: the row has seen nothing that does.
+  const Seen seen = SeenOrder{}.at_home(worker.local<WorkerContext>());
+  home_->answer_row(first_, seen, answered_, block, replies_, bytes_);
 }
 
 void OfferedReads::start_rest(runtime::Worker& worker) {

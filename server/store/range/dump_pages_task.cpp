@@ -105,7 +105,9 @@ void DumpPagesTask::page_ended(DumpPage& page, runtime::Worker& worker) {
 
 void DumpPagesTask::send(DumpPage& page, runtime::Worker& worker) {
   page.ended = true;
-  ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  seen_.add(page.seen);
+  ReplyQueue* const queue = context.replies->find(address_, seen_.at_home(context));
   while (queue != nullptr && !stopped_ && sent_ < parts_->ended().size() && (*pages_)[sent_].ended) {
     const DumpPage& next = (*pages_)[sent_];
     queue->append(address_.ticket, {next.text, next.bytes});
@@ -119,8 +121,9 @@ void DumpPagesTask::send(DumpPage& page, runtime::Worker& worker) {
 }
 
 void DumpPagesTask::answer(runtime::Worker& worker) {
-  ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-  ReplyQueue* const queue = replies.find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ConnectionTable& replies = *context.replies;
+  ReplyQueue* const queue = replies.find(address_, seen_.at_home(context));
   DumpProgress& progress = *std::exchange(progress_, nullptr);
   std::uint64_t bytes = 0;
   std::uint64_t leaves = 0;
@@ -171,9 +174,12 @@ class DumpPartTask::Leaf {
   Leaf(DumpPartTask& task, runtime::Worker& worker) noexcept
       : task_(task),
         page_(*task.page_),
+        context_(worker.local<WorkerContext>()),
         live_(worker),
         out_(page_.text + page_.bytes),
-        wanted_(!task.part_->parts().given_up()) {}
+        wanted_(!task.part_->parts().given_up()) {
+    page_.seen.add(nullptr, task.here(), context_);
+  }
   Leaf(const Leaf&) = delete;
   Leaf& operator=(const Leaf&) = delete;
   ~Leaf() {
@@ -190,6 +196,14 @@ class DumpPartTask::Leaf {
     if (!wanted_ || task_.state_->beyond(key)) {
       return false;
     }
+    const bool more = write(item, key);
+    page_.seen.add(&item.item(), task_.here(), context_);
+    return more;
+  }
+
+ private:
+  /// Writes the line of an item that has one. False: the page is full.
+  [[nodiscard]] bool write(const Item::View& item, std::string_view key) {
     if ((task_.state_->skip_start && key == task_.part_->part().from) || !live_(item) ||
         !is_dumped(task_.form_, item)) {
       return true;
@@ -203,9 +217,9 @@ class DumpPartTask::Leaf {
     return true;
   }
 
- private:
   DumpPartTask& task_;
   DumpPage& page_;
+  const WorkerContext& context_;
   Liveness live_;
   char* out_;
   bool wanted_;                 ///< a client waits for the lines

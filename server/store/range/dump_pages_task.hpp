@@ -25,7 +25,8 @@ struct alignas(runtime::kCacheLineBytes) DumpPage {
   std::uint32_t leaves = 0;  ///< seen
   bool full = false;         ///< the part has more lines, behind `last`
   bool ended = false;        ///< home knows that the page has ended
-  HeldKey last;              ///< the key of the last line; empty: there is no line
+  SeenOrder seen;
+  HeldKey last;  ///< the key of the last line; empty: there is no line
 };
 
 /// Makes one page, on the worker that took its part.
@@ -92,6 +93,7 @@ class DumpPagesTask final : public runtime::MxTask, public RangeWalk {
   RangeParts* parts_ = nullptr;   ///< null: the range was not divided
   std::size_t charged_;           ///< bytes, for the texts of the pages
   std::vector<DumpPage>* pages_;  ///< owned
+  SeenOrder seen_;                ///< by the pages that have ended
   std::size_t sent_ = 0;          ///< pages that were sent and were not full
   bool stopped_ = false;          ///< a full page was sent: no page behind it is
 };

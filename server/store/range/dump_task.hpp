@@ -50,7 +50,8 @@ class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
   std::uint32_t most_leaves_;
   std::uint32_t leaves_ = 0;  ///< seen
   std::uint32_t bytes_ = 0;   ///< written
-  HeldKey key_;               ///< where the dump goes on
+  SeenOrder seen_;
+  HeldKey key_;  ///< where the dump goes on
 };
 
 static_assert(sizeof(DumpTask) <= runtime::kLargestTaskBytes);

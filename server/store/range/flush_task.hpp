@@ -6,9 +6,9 @@
 #include "index/clear_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/disk_wait.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/store_task.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/binary_reply.hpp"
 
@@ -67,13 +67,14 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  private:
   runtime::step answer(runtime::Worker& worker) {
     MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
-    await_write(address_, worker);
-    auto& replies = *worker.local<WorkerContext>().replies;
+    const auto& context = worker.local<WorkerContext>();
+    ConnectionTable& replies = *context.replies;
+    const Seen seen = saw_change(context);
     if (form_.given()) {
-      answer_binary(replies, address_, form_,
+      answer_binary(replies, address_, seen, form_,
                     done_ ? protocol::binary_status::success : protocol::binary_status::no_memory);
     } else {
-      replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
+      replies.reply(address_, seen, done_ ? protocol::kOk : protocol::kOutOfMemory);
     }
     worker.unpin(*this);
     lock_->release(worker);

@@ -5,8 +5,8 @@
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/disk_wait.hpp"
 #include "server/store/core/store_state.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -207,14 +207,13 @@ step RangeDeleteTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_ASSERT(!counts_ || state_->more, "what was only counted was too much");
   drop_parts();
-  await_write(address_, worker);
-  if (counts_) {
-    return refuse(protocol::kTooManyKeys, *this, worker);
-  }
   auto& context = worker.local<WorkerContext>();
+  if (counts_) {
+    return refuse(saw_change(context), protocol::kTooManyKeys, *this, worker);
+  }
   context.counters.count(counter::cmd_range_delete);
   context.counters.count(counter::range_deleted_items, state_->items);
-  if (ReplyQueue* queue = context.replies->find(address_)) {
+  if (ReplyQueue* queue = context.replies->find(address_, saw_change(context))) {
     if (state_->more || !state_->meta->quiet) {
       write_reply(*queue);
     }

@@ -6,7 +6,7 @@
 #include "runtime/base/paths.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 
 namespace mxkv::server {
 
@@ -190,7 +190,7 @@ RangeState* RangeParts::state_of(const RangePart& part, runtime::Worker& worker)
 
 void RangeParts::look_for_client(runtime::Worker& worker) {
   if (is_home(worker)) {
-    if (worker.local<WorkerContext>().replies->find(address_) == nullptr) {
+    if (!ConnectionTable::is_wanted(address_)) {
       MXKV_PATH(range_given_up);
       give_up();
     }
@@ -204,19 +204,6 @@ void RangeParts::send_home(runtime::DependentTask& task, runtime::Worker& worker
   task.annotate(runtime::WorkerId{address_.worker});
   const auto spawned = runtime::spawn_dependent(worker, task, std::source_location::current());
   MXKV_ASSERT(static_cast<bool>(spawned), "the join is open while a part is");
-}
-
-void RangeParts::await_reads(runtime::Worker& worker) const noexcept {
-  auto& context = worker.local<WorkerContext>();
-  if (!context.minds_horizon()) [[likely]] {
-    return;
-  }
-  for (const RangePart& part : parts_) {
-    if (part.seen_order > context.horizon_us) {
-      detail::await_disk(address_, context);
-      return;
-    }
-  }
 }
 
 }  // namespace mxkv::server

@@ -44,13 +44,13 @@ concept DividedOperation = requires(T task, RangePartTask& part, runtime::Worker
 struct alignas(runtime::kCacheLineBytes) RangePart {
   std::string from;  ///< its first key
   RangeTally tally;
-  std::uint64_t seen_order = 0;  ///< the greatest order read; only kept if reads wait for the disk
+  SeenOrder seen;  ///< by the part's walk
   bool too_many = false;
   bool no_memory = false;
 
   void clear() noexcept {
     tally = {};
-    seen_order = 0;
+    seen = {};
     too_many = no_memory = false;
   }
 };
@@ -93,8 +93,6 @@ class RangeParts {
   [[nodiscard]] std::size_t number_of(const RangePart& part) const noexcept {
     return static_cast<std::size_t>(&part - parts_.data());
   }
-  /// Makes the operation's reply wait for the disk if a part has read data that is not on disk yet.
-  void await_reads(runtime::Worker& worker) const noexcept;
 
   // --- For walks, any worker ---
 

@@ -2,8 +2,8 @@
 
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/disk_wait.hpp"
 #include "server/store/core/store_state.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/meta_reply.hpp"
@@ -210,14 +210,14 @@ step RangeTouchTask::resume_item(runtime::Worker& worker) {
 step RangeTouchTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   drop_parts();
-  await_write(address_, worker);
-  if (state_->too_many || no_memory_) {
-    return refuse(no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this, worker);
-  }
   auto& context = worker.local<WorkerContext>();
+  if (state_->too_many || no_memory_) {
+    return refuse(saw_change(context), no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this,
+                  worker);
+  }
   context.counters.count(counter::cmd_range_touch);
   context.counters.count(counter::range_touched_items, state_->items);
-  if (ReplyQueue* const queue = context.replies->find(address_)) {
+  if (ReplyQueue* const queue = context.replies->find(address_, saw_change(context))) {
     if (!state_->meta->quiet) {
       char* out = queue->reserve(address_.ticket, kMostMetaLineBytes);
       out = protocol::write_number(protocol::write_text(out, "HD A"), state_->items);

@@ -7,7 +7,7 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/core/worker_context.hpp"
 #include "server/store/locks/range_locks.hpp"
 
@@ -97,7 +97,8 @@ constexpr std::uint32_t kAwayTicket = 0;
 
 PagePlace RangeWalk::page(runtime::Worker& worker) const noexcept {
   if (is_home(worker)) {
-    return {worker.local<WorkerContext>().replies->find(address_), address_.ticket};
+    const auto& context = worker.local<WorkerContext>();
+    return {context.replies->find(address_, seen(context)), address_.ticket};
   }
   MXKV_DCHECK(state_->away != nullptr && state_->away_at == worker.id().value(),
               "a page is written where it was opened");
@@ -120,8 +121,8 @@ void RangeWalk::open_page_away(runtime::Worker& worker) {
 // The blocks belong to the page's worker, which does not touch them meanwhile.
 void RangeWalk::take_page(runtime::Worker& worker) {
   MXKV_ASSERT(is_home(worker), "replies are written at home");
-  await_order(std::exchange(state_->seen_order, 0), address_, worker.local<WorkerContext>());
-  ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ReplyQueue* const queue = context.replies->find(address_, seen(context));
   if (state_->away == nullptr || queue == nullptr) {
     return;
   }
@@ -228,8 +229,20 @@ void RangeWalk::back_to_start() noexcept {
   state_->skip_start = start_skipped_;
 }
 
-runtime::step RangeWalk::refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker) {
-  if (ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_)) {
+Seen RangeWalk::saw_with_horizon(RangeState& state, const ReplyAddress& address, const Item* item,
+                                 const ItemNode& leaf, runtime::Worker& worker) noexcept {
+  const auto& context = worker.local<WorkerContext>();
+  state.seen.add(item, leaf, context);
+  const Seen seen = state.seen.at_home(context);
+  if (worker.id().value() == address.worker) {
+    context.replies->show(address, seen);
+  }
+  return seen;
+}
+
+runtime::step RangeWalk::refuse(Seen seen, std::string_view text, runtime::MxTask& task,
+                                runtime::Worker& worker) {
+  if (ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_, seen)) {
     queue->append(address_.ticket, text);
     queue->close(address_.ticket);
   }

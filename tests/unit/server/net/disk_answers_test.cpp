@@ -86,6 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
         Read{"MetaRange", "set kk 0 0 1\r\n2\r\n", "mr k p v\r\n"},
         Read{"Count", "set kk 0 0 1\r\n2\r\n", "mc k p\r\n"},
         Read{"CountOfADeletedOne", "delete k\r\n", "mc k p\r\n"},
+        Read{"Dump", "set kk 0 0 1\r\n2\r\n", "lru_crawler metadump all\r\n"},
+        Read{"DumpOfADeletedOne", "delete k\r\n", "lru_crawler mgdump all\r\n"},
+        Read{"DumpOfATouchedOne", "touch k 200\r\n", "lru_crawler metadump all\r\n"},
         Read{"Gat", "set k 0 0 1\r\n2\r\n", "gat 100 k\r\n"}),
     [](const auto& read) { return std::string{read.param.name}; });
 

@@ -51,7 +51,7 @@ class FakeStore final : public SessionStore {
 
   void get(std::string_view key, bool end_line, const ReplyAddress& address) {
     add([this, name = std::string(key), end_line, address] {
-      if (ReplyQueue* const replies = directory->find(address)) {
+      if (ReplyQueue* const replies = directory->find(address, Seen::nothing())) {
         if (const auto found = items.find(name); found != items.end()) {
           replies->append(address.ticket, "VALUE " + name + " 0 " + std::to_string(found->second.size()) +
                                               "\r\n" + found->second + "\r\n");
@@ -75,7 +75,7 @@ class FakeStore final : public SessionStore {
       const std::string text = found == items.end() ? "EN O" + opaque + "\r\n"
                                                     : "VA " + std::to_string(found->second.size()) + " O" +
                                                           opaque + "\r\n" + found->second + "\r\n";
-      directory->reply(address, text);
+      directory->reply(address, Seen::nothing(), text);
       directory->finished(address);
     });
   }
@@ -128,9 +128,10 @@ class FakeStore final : public SessionStore {
     add([this, removes, low = std::string(request.range.low.key), address] {
       if (removes) {
         const auto from = items.lower_bound(low);
-        directory->reply(address, "HD A" + std::to_string(std::distance(from, items.end())) + "\r\n");
+        directory->reply(address, Seen::nothing(),
+                         "HD A" + std::to_string(std::distance(from, items.end())) + "\r\n");
         items.erase(from, items.end());
-      } else if (ReplyQueue* const replies = directory->find(address)) {
+      } else if (ReplyQueue* const replies = directory->find(address, Seen::nothing())) {
         for (auto item = items.lower_bound(low); item != items.end(); ++item) {
           replies->append(address.ticket, "KEY " + item->first + "\r\n");
         }
@@ -166,7 +167,7 @@ class FakeStore final : public SessionStore {
         items = std::move(after);
       }
       taken->abandon(worker);
-      directory->reply(address, text);
+      directory->reply(address, Seen::nothing(), text);
       directory->finished(address);
     });
   }
@@ -174,7 +175,7 @@ class FakeStore final : public SessionStore {
   /// A page is one key.
   void dump(runtime::Worker& /*worker*/, DumpProgress& progress, const ReplyAddress& address) override {
     add([this, &progress, address] {
-      ReplyQueue* const replies = directory->find(address);
+      ReplyQueue* const replies = directory->find(address, Seen::nothing());
       const auto item =
           progress.from().empty() ? items.begin() : items.upper_bound(std::string(progress.from()));
       if (replies != nullptr) {
@@ -198,7 +199,7 @@ class FakeStore final : public SessionStore {
                  protocol::BinaryForm /*form*/) override {
     add([this, address] {
       items.clear();
-      directory->reply(address, protocol::kOk);
+      directory->reply(address, Seen::nothing(), protocol::kOk);
       directory->finished(address);
     });
     return true;
@@ -282,7 +283,7 @@ class FakeStore final : public SessionStore {
         add_write(address, seq, apply);  // as if parked and spawned again
         return;
       }
-      directory->reply(address, apply());
+      directory->reply(address, Seen::nothing(), apply());
       directory->finished_write(address, seq);
     });
   }
