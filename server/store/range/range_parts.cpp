@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <source_location>
 
+#include "protocol/cursor.hpp"
+#include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/visibility.hpp"
+#include "server/store/point/meta_reply.hpp"
 
 namespace mxkv::server {
 
@@ -204,6 +206,18 @@ void RangeParts::send_home(runtime::DependentTask& task, runtime::Worker& worker
   task.annotate(runtime::WorkerId{address_.worker});
   const auto spawned = runtime::spawn_dependent(worker, task, std::source_location::current());
   MXKV_ASSERT(static_cast<bool>(spawned), "the join is open while a part is");
+}
+
+void DividedWalk::write_changed(ReplyQueue& queue) {
+  if (!state_->more && state_->meta->quiet) {
+    return;
+  }
+  char* out = queue.reserve(address_.ticket, kMostMetaLineBytes + protocol::kMaxCursorBytes);
+  out = protocol::write_number(protocol::write_text(out, "HD A"), state_->items);
+  if (state_->more) {
+    out = write_cursor(protocol::write_text(out, " G"));
+  }
+  queue.commit(address_.ticket, end_meta_line(out, *state_->meta));
 }
 
 }  // namespace mxkv::server

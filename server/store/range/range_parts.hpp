@@ -296,6 +296,8 @@ class DividedWalk : public RangeWalk {
     task.annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
     parts_->begin(worker);
   }
+  /// Writes the reply of an operation that has changed its range: HD A<items> [G<cursor>] [O<opaque>].
+  void write_changed(ReplyQueue& queue);
   void drop_parts() noexcept { delete std::exchange(parts_, nullptr); }
   /// Ends the walk of a part.
   runtime::step end_part(runtime::MxTask& task, bool too_many, bool no_memory, runtime::Worker& worker) {
