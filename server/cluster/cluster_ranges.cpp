@@ -27,7 +27,7 @@ ClusterStore::Span ClusterStore::span_of(const protocol::RangeRequest& range) co
     span.last =
         range.high.inclusive ? routes_.shard_of(range.high.key) : shard_below(routes_, range.high.key);
   } else if (range.by_prefix) {
-    const std::string_view end = behind_prefix(range.prefix, room.data());
+    const std::string_view end = behind_prefix(range.prefix, room);
     span.last = end.empty() ? span.last : shard_below(routes_, end);
   }
   span.last = std::max(span.first, span.last);  // an empty range lies where it begins

@@ -173,7 +173,8 @@ void delete_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
     } else if (part + 1 == sweep->lines.size()) {
       end_delete(*sweep, {});
     } else if (sweep->removed >= sweep->limit) {
-      end_delete(*sweep, key_before(sweep->routes.begin_of(sweep->first + part + 1)));
+      KeyRoom room;
+      end_delete(*sweep, key_before(sweep->routes.begin_of(sweep->first + part + 1), room));
     } else {
       delete_part(sweep, part + 1);
     }

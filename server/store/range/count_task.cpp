@@ -5,6 +5,7 @@
 
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
+#include "server/store/core/neighbour_keys.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/range/count_part_task.hpp"
 #include "server/store/range/estimate_task.hpp"
@@ -17,12 +18,6 @@ using protocol::write_text;
 namespace {
 
 constexpr std::uint32_t kEveryLeaf = ~0U;
-
-/// Raises `key` to the end of its group: no key of the group is above it.
-void raise_to_end_of_group(char* key, std::size_t group_bytes) noexcept {
-  MXKV_ASSERT(group_bytes <= index::kMaxKeyBytes, "a group is named by the start of a key");
-  std::memset(key + group_bytes, 0xFF, index::kMaxKeyBytes - group_bytes);
-}
 
 char* write_sum(char* out, const NumberSum& sum) noexcept {
   MXKV_ASSERT(sum.lower < NumberSum::kBase, "the lower part of a sum has carried over");
@@ -187,8 +182,10 @@ void CountTask::write_end_of_groups(ReplyQueue& queue) {
   if (state.more) {
     state.keep_last();
     if (group_bytes_ > 0) {
-      raise_to_end_of_group(state.last_key, group_bytes_);
-      state.last_bytes = index::kMaxKeyBytes;
+      KeyRoom room;
+      const std::string_view group = state.last_written().substr(0, group_bytes_);
+      state.last_bytes =
+          static_cast<std::uint8_t>(last_with_prefix(group, room).copy(state.last_key, index::kMaxKeyBytes));
     }
     out = write_cursor(write_text(out, " G"));
   }
