@@ -32,23 +32,13 @@ struct ApplyDealer::Visitor {
     dealer.only_puts_ = false;
     return dealer.deal_key(touch.order, touch.key, at);
   }
-  bool operator()(const RangeGoneRecord& range) const {
-    return dealer.deal_range({.bounds = range.bounds, .order = range.order}, at);
-  }
-  bool operator()(const RangeTouchRecord& range) const {
-    return dealer.deal_range({.bounds = range.bounds,
-                              .order = range.order,
-                              .touches = true,
-                              .expiry = range.expiry,
-                              .moment_us = range.moment_us},
-                             at);
-  }
-  bool operator()(const FlushRecord& flush) const {
-    return dealer.deal_range({.bounds = {.has_no_end = true}, .order = flush.order}, at);
-  }
   bool operator()(const FlushAtRecord& /*flush*/) const {
     ++dealer.ignored_;
     return true;
+  }
+  template <class R>
+  bool operator()(const R& of_range) const {
+    return dealer.deal_range(range_operation_of(of_range), at);
   }
 };
 
@@ -87,9 +77,9 @@ bool ApplyDealer::deal_range(RangeOperation what, const char* at) {
   if (routes_ != nullptr) {
     what.bounds = kept_within(what.bounds, routes_->begin_of(shard_), routes_->end_of(shard_));
   }
-  dealt_.push_back({what.order, at, static_cast<std::uint32_t>(ranges_.size()), true});
+  dealt_.push_back({what.change.order, at, static_cast<std::uint32_t>(ranges_.size()), true});
   ranges_.push_back(what);
-  return what.order != 0 && what.bounds.from.size() <= index::kMaxKeyBytes &&
+  return what.change.order != 0 && what.bounds.from.size() <= index::kMaxKeyBytes &&
          what.bounds.to.size() <= index::kMaxKeyBytes;
 }
 

@@ -1,8 +1,10 @@
 #include "server/cluster/apply_task.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "server/cluster/apply_lane.hpp"
+#include "server/durability/record_effect.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -15,16 +17,20 @@ using runtime::step;
 
 Decision ApplyTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   const Item* const old = found ? ItemRecord::item(old_word) : nullptr;
-  if (old != nullptr && old->order() > order_) {
-    return {};
+  const RecordedChange change{.type = what_, .order = order_, .expiry = expiry_};
+  switch (
+      effect_of(change, found ? std::optional{RecordedItem{old->order(), old->expiry()}} : std::nullopt)) {
+    [[likely]] case record_effect::put:
+      return {Decision::what::put, ItemRecord::word(item_)};
+    case record_effect::erase:
+      return {Decision::what::remove, 0};
+    case record_effect::expire:
+      return touch(*old, worker);
+    case record_effect::access:  // a replica counts its own reads
+    case record_effect::none:
+      break;
   }
-  if (what_ == record_type::put) [[likely]] {
-    return {Decision::what::put, ItemRecord::word(item_)};
-  }
-  if (old == nullptr) {
-    return {};
-  }
-  return what_ == record_type::gone ? Decision{Decision::what::remove, 0} : touch(*old, worker);
+  return {};
 }
 
 Decision ApplyTask::touch(const Item& old, runtime::Worker& worker) {

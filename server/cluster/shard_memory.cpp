@@ -47,7 +47,8 @@ void ShardMemory::drop(std::uint32_t shard, std::string_view from, std::string_v
   stage->range = ApplyRange{.what = {.bounds = {.from = bounds.substr(0, from.size()),
                                                 .to = bounds.substr(from.size()),
                                                 .to_is_open = true,
-                                                .has_no_end = to.empty()}},
+                                                .has_no_end = to.empty()},
+                                     .change = {.type = record_type::range_gone}},
                             .drops = true};
   ApplyStages stages;
   stages.push_back(std::move(stage));
