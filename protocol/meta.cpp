@@ -253,7 +253,7 @@ Parsed parse_meta_set(CommandLine line) noexcept {
   }
   if (request.value_bytes > line.limits.value_bytes) {
     Parsed parsed = refused(kTooLarge, block);
-    parsed.delete_key = true;
+    parsed.too_large = parsed.delete_key = true;
     return parsed;
   }
   return accepted();

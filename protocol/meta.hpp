@@ -79,14 +79,4 @@ inline constexpr MetaFlags kBinaryKeyAlone = [] {
   return flags;
 }();
 
-/// First word of a meta reply.
-enum class meta_code : std::uint8_t {
-  value,       ///< VA: a data block follows
-  done,        ///< HD
-  miss,        ///< EN
-  not_found,   ///< NF
-  not_stored,  ///< NS
-  exists,      ///< EX
-};
-
 }  // namespace mxkv::protocol

@@ -41,6 +41,9 @@ inline constexpr std::string_view kTooLarge = "SERVER_ERROR object too large for
 inline constexpr std::string_view kOutOfMemory = "SERVER_ERROR out of memory storing object\r\n";
 inline constexpr std::string_view kNoInputMemory = "SERVER_ERROR out of memory reading request\r\n";
 inline constexpr std::string_view kNoReplyMemory = "SERVER_ERROR out of memory writing response\r\n";
+inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory forwarding\r\n";
+/// The beginning of a sentence: the request may have been executed, or may be yet.
+inline constexpr std::string_view kOutcomeUnknown = "SERVER_ERROR outcome unknown";
 inline constexpr std::string_view kBinaryKey = "SERVER_ERROR binary key, use mr\r\n";
 inline constexpr std::string_view kShutdownOff = "SERVER_ERROR: shutdown not enabled\r\n";
 inline constexpr std::string_view kBadShutdown = "CLIENT_ERROR invalid shutdown mode\r\n";

@@ -28,6 +28,7 @@ Parsed parse_storage(CommandLine line) noexcept {
   request.key = key.text;
   if (request.value_bytes > line.limits.value_bytes) {
     Parsed parsed = refused(request.noreply ? std::string_view() : kTooLarge, block);
+    parsed.too_large = true;
     parsed.delete_key = request.op == verb::set;
     return parsed;
   }

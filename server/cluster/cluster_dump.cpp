@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/reply_words.hpp"
@@ -81,7 +81,7 @@ DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key)
 /// Writes a page's lines. False: the client is gone, or has as many lines as it asked for.
 bool write_lines(const DumpPage& page, ReplyQueue& queue, std::string_view reply) {
   std::string key;
-  while (reply.starts_with("HD ") && !page.progress.full()) {
+  while (protocol::read_reply_code(reply) == protocol::reply_code::done && !page.progress.full()) {
     const std::size_t end = reply.find('\r');
     const DumpedItem item = item_in(reply.substr(0, end), page.now_s, key);
     if (page.progress.form() != dump_form::cachedump || !item.binary_key) {
@@ -102,7 +102,7 @@ void end_page(const DumpPage& page, std::string_view reply) {
   if (queue != nullptr) {
     const std::size_t last = reply.rfind("\r\n", reply.size() - std::min<std::size_t>(reply.size(), 3));
     const std::string_view end = reply.substr(last == std::string_view::npos ? 0 : last + 2);
-    if (!end.starts_with("EN")) {
+    if (protocol::read_reply_code(end) != protocol::reply_code::miss) {
       queue->append(page.address.ticket, end);
       ended = true;
     } else {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "protocol/cursor.hpp"
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "protocol/request_writer.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
@@ -154,7 +154,7 @@ void delete_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
   }
   sent->text += protocol::kCrLf;
   sent->then = [sweep, part](std::string_view reply) {
-    if (!reply.starts_with("HD")) {
+    if (protocol::read_reply_code(reply) != protocol::reply_code::done) {
       sweep->fail(reply);
       return;
     }
@@ -187,7 +187,7 @@ void count_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
   sent->shape = reply_shape::until_noop;
   sent->text = sweep->lines[part] + "\r\n";
   sent->then = [sweep](std::string_view reply) {
-    if (reply.starts_with("HD")) {
+    if (protocol::read_reply_code(reply) == protocol::reply_code::done) {
       sweep->sum.add(reply);
     } else if (sweep->failure.empty()) {
       sweep->failure = reply;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "protocol/reply_codes.hpp"
 #include "protocol/request.hpp"
 #include "server/reply/reply_address.hpp"
 
@@ -18,6 +19,8 @@ struct AdminCursor {
   std::size_t found = 0;    ///< connections that the pages have met so far
   bool more = false;        ///< another page follows
   int asker = -1;           ///< the socket of the client that asked
+  /// How the binary protocol answers a page that has no lines of statistics.
+  protocol::reply_code code = protocol::reply_code::done;
 };
 
 /// Thread-safety: any thread.

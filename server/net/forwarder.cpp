@@ -138,7 +138,7 @@ bool Forwarder::end_turn() {
   bool any = !refused_.empty();
   for (std::unique_ptr<ForwardedRequest>& request : std::exchange(refused_, {})) {
     ForwardCounters::add(counters_.no_memory);
-    refuse(std::move(request), kNoForwardMemory);
+    refuse(std::move(request), protocol::kNoForwardMemory);
   }
   if (order_.any_behind_own()) [[unlikely]] {
     order_.release([this](std::unique_ptr<ForwardedRequest> write) { line_up(std::move(write)); });

@@ -33,6 +33,7 @@
 #include "protocol/binary.hpp"
 #include "protocol/get_lines.hpp"
 #include "protocol/parser.hpp"
+#include "protocol/reply_codes.hpp"
 #include "server/net/credentials.hpp"
 #include "server/net/input_buffer.hpp"
 #include "server/net/last_command.hpp"
@@ -229,7 +230,7 @@ class Session {
   std::size_t take_credentials(std::string_view data);
   void log_in(Login::Claim claim);
   void finish_login();
-  void end_login(std::string_view verdict);
+  void end_login(protocol::reply_code verdict);
   void forbid_binary(const protocol::Request& request);
   void count_wrong_login(std::string_view name);
   void count_forbidden(const protocol::Request& request);
@@ -256,10 +257,9 @@ class Session {
   [[nodiscard]] bool login_known() const noexcept;
   void tell_mechanisms(protocol::BinaryForm form);
   void refuse_binary(const protocol::BinaryParsed& parsed, const protocol::Request& request);
-  void refuse_binary_value(std::string_view error);
   [[nodiscard]] bool dispatch_binary(const protocol::Request& request);
   [[nodiscard]] static std::string binary_text(const protocol::Request& request, std::string_view text,
-                                               bool more);
+                                               const AdminCursor& cursor);
   void answer_binary(protocol::BinaryForm form, protocol::binary_status status);
   void answer_binary_text(protocol::BinaryForm form, std::string_view text);
   /// Times the request if it belongs to the sample.
@@ -371,6 +371,7 @@ class Session {
     return noreply ? ReplyAddress::kNoTicket : entry_->replies.open();
   }
   void answer(std::string_view text);
+  void answer_code(protocol::reply_code code);
 
   SessionHost* host_;
   ConnectionState* entry_;

@@ -73,7 +73,7 @@ std::string_view Session::flaw_of(const protocol::Parsed& parsed, const protocol
     return protocol::kBatchLines;
   }
   if (parsed.what == protocol::outcome::error) {
-    if (parsed.error == protocol::kTooLarge) {
+    if (parsed.too_large) {
       host_->store.count_too_large(host_->worker);
     }
     return parsed.error.empty() ? protocol::kNotInBatch : parsed.error;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "protocol/binary_reply.hpp"
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/net/rights.hpp"
 #include "server/net/session.hpp"
@@ -110,7 +110,7 @@ void Session::refuse_binary(const protocol::BinaryParsed& parsed, const protocol
 // As forbid(): the client gets the error even if it asked for silence.
 void Session::forbid_binary(const protocol::Request& request) {
   count_forbidden(request);
-  answer_binary(request.meta.binary, binary_status::auth_error);
+  answer_binary(request.meta.binary, status_of(protocol::reply_code::forbidden));
   if (protocol::takes_value(request.op) && request.value_bytes > 0) {
     swallow(request.value_bytes, {});
   }
@@ -167,17 +167,17 @@ bool Session::dispatch_binary(const protocol::Request& request) {
   }
 }
 
-// Converts the reply `text` of the text protocol.
-std::string Session::binary_text(const protocol::Request& request, std::string_view text, bool more) {
+// Converts a page of the text protocol.
+std::string Session::binary_text(const protocol::Request& request, std::string_view text,
+                                 const AdminCursor& cursor) {
   const BinaryForm form = request.meta.binary;
-  const bool good = text.starts_with("STAT ") || text == protocol::kEnd || text == protocol::kReset ||
-                    text == protocol::kOk;
-  if (good && request.op == protocol::verb::stats) {
-    return stat_packets(text, form, more);
+  const binary_status status = status_of(cursor.code);
+  if (status == binary_status::success && request.op == protocol::verb::stats) {
+    return stat_packets(text, form, cursor.more);
   }
   std::array<char, protocol::kMostBinaryErrorBytes> answer;
-  char* const end = good ? write_binary_header(answer.data(), form, {})
-                         : write_binary_error(answer.data(), form, binary_status::key_missing);
+  char* const end = status == binary_status::success ? write_binary_header(answer.data(), form, {})
+                                                     : write_binary_error(answer.data(), form, status);
   return {answer.data(), end};
 }
 
@@ -199,10 +199,13 @@ void Session::answer_binary_text(BinaryForm form, std::string_view text) {
   answer({answered.data(), static_cast<std::size_t>(end - answered.data())});
 }
 
-// `error` is what the text protocol says about a value that is not stored.
-void Session::refuse_binary_value(std::string_view error) {
-  answer_binary(binary_form_,
-                error == protocol::kTooLarge ? binary_status::too_large : binary_status::no_memory);
+// In whatever protocol the client speaks.
+void Session::answer_code(protocol::reply_code code) {
+  if (state_.speaks_binary()) {
+    answer_binary(binary_form_, status_of(code));
+  } else {
+    answer(text_of(code));
+  }
 }
 
 }  // namespace mxkv::server

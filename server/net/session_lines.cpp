@@ -100,7 +100,7 @@ std::size_t Session::take_error(const protocol::Parsed& parsed) {
     const bool binary_key = request.op == protocol::verb::meta_set && request.meta.binary_key;
     start_any(protocol::usual_delete(request.key, binary_key), true);
   }
-  if (parsed.error == protocol::kTooLarge) {
+  if (parsed.too_large) {
     host_->store.count_too_large(host_->worker);
   }
   if (parsed.swallow > 0) {

@@ -86,34 +86,35 @@ void Session::finish_login() {
   std::shared_ptr<const User> user =
       login->user() == nullptr ? nullptr : host_->credentials->still(*login->user());
   if (login->verdict() == login_verdict::busy) {
-    end_login(protocol::kBusyLogin);
+    end_login(protocol::reply_code::busy_login);
     drain();
   } else if (user == nullptr) {
-    end_login(protocol::kWrongLogin);
+    end_login(protocol::reply_code::wrong_login);
     count_wrong_login(login->name());
   } else if (!user->usage->begin_connection(user->options.connections)) {
     host_->credentials->count_crowded();
-    end_login(protocol::kTooManyOfUser);
+    end_login(protocol::reply_code::crowded_user);
     drain();
   } else {
     take_seat(UserSeat{std::move(user)});
     entry_->owner->logged_in(this->user()->options.name);
-    end_login(protocol::kStored);
+    end_login(protocol::reply_code::stored);
   }
 }
 
-// `verdict` is the reply of the text protocol.
-void Session::end_login(std::string_view verdict) {
-  const bool good = verdict == protocol::kStored;
-  if (!state_.speaks_binary()) {
-    good ? state_.admit() : state_.reject();
-    answer(verdict);
-  } else if (good) {
-    state_.admit_binary();
-    answer_binary_text(binary_form_, "Authenticated");
+// Anything but `stored` rejects the client.
+void Session::end_login(protocol::reply_code verdict) {
+  const bool good = verdict == protocol::reply_code::stored;
+  if (state_.speaks_binary()) {
+    if (good) {
+      state_.admit_binary();
+      answer_binary_text(binary_form_, "Authenticated");
+      return;
+    }
   } else {
-    answer_binary(binary_form_, protocol::binary_status::auth_error);
+    good ? state_.admit() : state_.reject();
   }
+  answer_code(verdict);
 }
 
 void Session::count_wrong_login(std::string_view name) {

@@ -99,11 +99,7 @@ void Session::refuse_input() {
   state_.refuse();
   stop_taking();
   held_.clear();
-  if (state_.speaks_binary()) {
-    answer_binary(binary_form_, protocol::binary_status::no_memory);
-  } else {
-    answer(protocol::kNoInputMemory);
-  }
+  answer_code(protocol::reply_code::no_request_memory);
 }
 
 }  // namespace mxkv::server

@@ -58,7 +58,7 @@ void Session::add_page(const protocol::Request& request, const ReplyAddress& add
   if (text.empty() && !cursor.more) {
     drain();  // shutdown closes the connection without an answer
   } else if (request.is_binary()) {
-    text = binary_text(request, text, cursor.more);
+    text = binary_text(request, text, cursor);
   }
   allowance_.spend(text.size() + (cursor.more ? kBytesOfPage : 0));
   if (ReplyQueue* const replies = host_->directory.find(address); replies != nullptr) {

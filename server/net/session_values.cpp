@@ -173,7 +173,9 @@ void Session::refuse_value(std::string_view error) {
     batch_->fail(host_->worker, error);
     keep_no_more();
   } else if (state_.speaks_binary()) {
-    refuse_binary_value(error);
+    // The length of a packet's value was judged with its header, and no end of line follows it. So only
+    // memory can be missing.
+    answer_code(protocol::reply_code::no_memory);
   } else {
     answer(error);
   }

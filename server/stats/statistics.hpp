@@ -80,7 +80,7 @@ class Statistics {
   [[nodiscard]] Counters since_reset();
   void reset();
   [[nodiscard]] LatencyLook latencies_before_reset();
-  [[nodiscard]] std::string detail(std::string_view group);
+  [[nodiscard]] std::string detail(std::string_view group, AdminCursor& cursor);
   void general(StatText& text);
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;

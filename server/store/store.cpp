@@ -270,7 +270,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
                       protocol::BinaryForm form) {
   if (form.given() && worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
     auto& replies = *worker.local<WorkerContext>().replies;
-    answer_binary(replies, address, form, protocol::binary_status::refused);
+    answer_code(replies, address, form, protocol::reply_code::refused);
     replies.finished(address);
     return false;
   }
@@ -286,11 +286,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     upkeep_.sweep().expect(at);
     await_write(address, worker);
     auto& replies = *worker.local<WorkerContext>().replies;
-    if (form.given()) {
-      answer_binary(replies, address, form, protocol::binary_status::success);
-    } else {
-      replies.reply(address, protocol::kOk);
-    }
+    answer_code(replies, address, form, protocol::reply_code::done);
     replies.finished(address);
     return true;
   }

@@ -98,17 +98,9 @@ std::size_t BatchLine::reply_bytes() const noexcept {
 }
 
 std::string_view BatchLine::failure() const noexcept {
-  switch (decision_.result) {
-    case point_result::not_stored:
-      return "NS";
-    case point_result::exists:
-      return "EX";
-    case point_result::not_found:
-      return "NF";
-    default:
-      MXKV_DCHECK(failed(), "a line that was done has no failure");
-      return text_of(decision_.result);
-  }
+  MXKV_DCHECK(failed(), "a line that was done has no failure");
+  const protocol::ReplyCodeRow& row = protocol::row_of(decision_.result);
+  return row.meta.empty() ? row.text : row.meta;
 }
 
 void BatchLine::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {

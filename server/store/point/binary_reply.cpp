@@ -1,6 +1,5 @@
 #include "server/store/point/binary_reply.hpp"
 
-#include "protocol/reply.hpp"
 #include "server/store/item/value_reply.hpp"
 
 namespace mxkv::server {
@@ -8,7 +7,6 @@ namespace mxkv::server {
 using protocol::binary_status;
 using protocol::BinaryForm;
 using protocol::kBinaryHeaderBytes;
-using protocol::opcode;
 
 namespace {
 
@@ -36,19 +34,6 @@ void write_touched(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, con
 }
 
 }  // namespace
-
-binary_status binary_not_stored(opcode code) noexcept {
-  switch (code) {
-    case opcode::add:
-    case opcode::addq:
-      return binary_status::key_exists;
-    case opcode::replace:
-    case opcode::replaceq:
-      return binary_status::key_missing;
-    default:
-      return binary_status::not_stored;
-  }
-}
 
 void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, binary_status status) {
   queue.commit(ticket, protocol::write_binary_error(queue.reserve(ticket, protocol::kMostBinaryErrorBytes),
@@ -96,24 +81,13 @@ void write_binary_miss(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form,
 void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcome& outcome,
                         runtime::Worker& worker) {
   const BinaryForm form = outcome.request.flags->binary;
-  const auto fails = [&](binary_status status) { write_binary_error(queue, ticket, form, status); };
   switch (outcome.result) {
-    case point_result::not_stored:
-      return fails(binary_not_stored(form.code));
-    case point_result::exists:
-      return fails(binary_status::key_exists);
-    case point_result::non_numeric:
-      return fails(binary_status::not_a_number);
-    case point_result::no_memory:
-      return fails(binary_status::no_memory);
-    case point_result::too_large:
-      return fails(binary_status::too_large);
     case point_result::not_found:
       if (outcome.request.terms.action == protocol::point_action::read) {
         write_binary_miss(queue, ticket, form, outcome.request.key);
         return;
       }
-      return fails(binary_status::key_missing);
+      break;
     case point_result::value:
       write_binary_value(queue, ticket, form, *outcome.shown, worker);
       return;
@@ -131,13 +105,18 @@ void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutc
     case point_result::stored:
       write_binary_success(queue, ticket, form, outcome.shown->unique());
       return;
+    default:
+      break;
   }
+  write_binary_error(queue, ticket, form, status_of(outcome.result, form.code));
 }
 
-void answer_binary(ConnectionTable& replies, const ReplyAddress& address, BinaryForm form,
-                   binary_status status) {
-  if (ReplyQueue* const queue = replies.find(address); queue != nullptr) {
-    if (status == binary_status::success) {
+void answer_code(ConnectionTable& replies, const ReplyAddress& address, BinaryForm form,
+                 protocol::reply_code code) {
+  if (!form.given()) {
+    replies.reply(address, text_of(code));
+  } else if (ReplyQueue* const queue = replies.find(address); queue != nullptr) {
+    if (const binary_status status = status_of(code); status == binary_status::success) {
       write_binary_success(*queue, address.ticket, form);
     } else {
       write_binary_error(*queue, address.ticket, form, status);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "protocol/point_request.hpp"
+#include "protocol/reply_codes.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/item.hpp"
 
@@ -13,20 +14,8 @@ namespace mxkv::server {
 /// What happens to the key's entry.
 enum class entry_fate : std::uint8_t { stays, replaced, removed, changed_in_place };
 
-/// The result that the client gets.
-enum class point_result : std::uint8_t {
-  stored,
-  not_stored,
-  exists,
-  not_found,
-  deleted,
-  touched,
-  number,  ///< the new value
-  value,   ///< the item
-  non_numeric,
-  no_memory,
-  too_large,
-};
+/// The result that the client gets: one of the codes up to too_large. A read that finds no item is not_found.
+using point_result = protocol::reply_code;
 
 /// The source of the item that takes the entry.
 enum class item_source : std::uint8_t {

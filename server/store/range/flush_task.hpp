@@ -68,12 +68,8 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
     MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
     await_write(address_, worker);
     auto& replies = *worker.local<WorkerContext>().replies;
-    if (form_.given()) {
-      answer_binary(replies, address_, form_,
-                    done_ ? protocol::binary_status::success : protocol::binary_status::no_memory);
-    } else {
-      replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
-    }
+    answer_code(replies, address_, form_,
+                done_ ? protocol::reply_code::done : protocol::reply_code::no_memory);
     worker.unpin(*this);
     lock_->release(worker);
     replies.finished(address_);

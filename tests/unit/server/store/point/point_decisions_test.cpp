@@ -83,14 +83,14 @@ const char* text_of(item_source source) {
                               "number", "old version", "old value",  "empty"};
   return kNames[static_cast<std::size_t>(source)];
 }
-const char* text_of(point_result result) {
-  constexpr std::array kNames{"stored", "NS",    "EX",        "NF",        "deleted",  "touched",
-                              "number", "value", "no number", "no memory", "too large"};
+const char* name_of(point_result result) {
+  constexpr std::array kNames{"done",    "stored", "NS",     "EX",        "NF",        "deleted",
+                              "touched", "value",  "number", "no number", "no memory", "too large"};
   return kNames[static_cast<std::size_t>(result)];
 }
 
 std::string describe(const PointDecision& decision) {
-  std::string text = std::string{text_of(decision.result)} + ", " + text_of(decision.fate);
+  std::string text = std::string{name_of(decision.result)} + ", " + text_of(decision.fate);
   if (decision.source != item_source::none) {
     text += std::string{", "} + text_of(decision.source);
   }
