@@ -67,6 +67,7 @@ const char* ApplyDealer::deal(std::string_view records) {
 
 bool ApplyDealer::deal_key(std::uint64_t order, std::string_view key, const char* at) {
   // Uses other bits of the hash than those by which a lane distinguishes keys.
+  MXKV_ASSERT(lanes_ > 0, "records are applied by workers");
   const std::size_t hash = std::hash<std::string_view>{}(key) >> 20U;
   dealt_.push_back({order, at, static_cast<std::uint32_t>(hash % lanes_), false});
   return order != 0 && is_item_key(key);
@@ -92,6 +93,8 @@ ApplyStage& ApplyDealer::new_stage() {
 
 void ApplyDealer::add(const Dealt& dealt) {
   if (dealt.is_range) {
+    MXKV_ASSERT(stages_.empty() || stages_.back()->greatest_order <= dealt.order,
+                "a range comes behind all changes before it");
     new_stage().range = ApplyRange{.what = ranges_[dealt.number]};
   } else {
     if (stages_.empty() || stages_.back()->range.has_value()) {

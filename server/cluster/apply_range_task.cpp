@@ -130,12 +130,15 @@ step ApplyRangeTask::out_of_memory(runtime::Worker& worker) {
 }
 
 step ApplyRangeTask::finished(runtime::Worker& worker) {
+  MXKV_ASSERT(stage_.left == 1, "a range runs alone");
   worker.unpin(*this);
   memory_.part_ended(stage_);
   return step::done;
 }
 
 step BeginApplyRangeTask::execute(runtime::Worker& worker) {
+  MXKV_ASSERT(stage_.range->drops || stage_.range->what.change.order != 0,
+              "an operation on a range has a place in the order of its keys");
   make_steady(stage_.range->what.change, worker.runtime().clock().wall_ahead_s());
   worker.create<ApplyRangeTask>(memory_.store().tree(), memory_, stage_)->start(worker);
   return step::done;

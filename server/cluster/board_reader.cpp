@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 void BoardReader::put_up(std::uint64_t position, std::string_view key,
@@ -44,6 +46,8 @@ void BoardReader::take_snapshot(std::uint32_t shard, std::string_view key,
   if (!first && !comes_behind(*entry, known->second)) {
     outdated_.push_back(shard);
   } else {
+    MXKV_ASSERT(first || entry->start.position >= known->second.start.position,
+                "the snapshot in force never goes back");
     known->second = *entry;
   }
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "protocol/reply_codes.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/reply_words.hpp"
@@ -108,6 +109,7 @@ void end_page(const DumpPage& page, std::string_view reply) {
     } else {
       ended = !write_lines(page, *queue, reply);
       if (!ended && end.find(" G") == std::string_view::npos) {
+        MXKV_ASSERT(page.shard < page.routes.shards(), "a page lies in a shard");
         ended = page.shard + 1 == page.routes.shards();
         if (!ended) {
           page.progress.go_on_at(page.routes.begin_of(page.shard + 1));

@@ -59,6 +59,7 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
     } else if (flush->failure.empty()) {
       flush->failure = reply;
     }
+    MXKV_ASSERT(flush->left > 0, "each shard is flushed once");
     if (--flush->left == 0) {
       answer(flush->replies, flush->address, flush->form, flush->failure);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/cluster.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/message.hpp"
 
 namespace mxkv::server {
@@ -146,7 +147,10 @@ class Loads {
   std::map<std::string, Load> loads_;
 };
 
-Result<ClusterMap> next(ClusterMap map) {
+Result<ClusterMap> next(const ClusterMap& before, ClusterMap map) {
+  MXKV_ASSERT(same_shards(before, map) && map.cluster == before.cluster,
+              "an edit leaves keys and logs of the shards as they are");
+  MXKV_ASSERT(map.version == before.version, "an edit makes the next version");
   ++map.version;
   if (std::string wrong = mistake_of(map); !wrong.empty()) {
     return Error{std::move(wrong)};
@@ -242,7 +246,7 @@ Result<ClusterMap> with_node(const ClusterMap& map, const MapNode& node) {
   } else {
     changed.nodes.insert(at, node);
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> without_node(const ClusterMap& map, std::string_view name) {
@@ -262,7 +266,7 @@ Result<ClusterMap> without_node(const ClusterMap& map, std::string_view name) {
   if (std::erase_if(changed.nodes, [name](const MapNode& node) { return node.name == name; }) == 0) {
     return no_node(name);
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string_view node) {
@@ -288,7 +292,7 @@ Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string
   }
   one.replicas.insert(one.replicas.begin(), std::string{node});
   one.prefers = node;
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
@@ -315,6 +319,7 @@ Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
           others.push_back(other.name);
         }
       }
+      MXKV_ASSERT(!others.empty(), "there are as many nodes as replicas without the drained one");
       shard.replicas.push_back(loads.idlest_keeper(others));
       loads.keep(shard.replicas.back());
     }
@@ -327,7 +332,7 @@ Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
   if (!any) {
     return Error{"node " + std::string{node} + " keeps no shard"};
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> with_lease(const ClusterMap& map, std::uint32_t lease_ms) {
@@ -336,7 +341,7 @@ Result<ClusterMap> with_lease(const ClusterMap& map, std::uint32_t lease_ms) {
   }
   ClusterMap changed = map;
   changed.lease_ms = lease_ms;
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 bool has_surplus(const ClusterMap& map) {
@@ -353,12 +358,13 @@ Result<ClusterMap> settled(const ClusterMap& map) {
     while (shard.replicas.size() > map.replicas) {
       auto last = shard.replicas.end() - 1;
       if (*last == shard.prefers) {
-        --last;  // at least one replica goes, so there is one before the last
+        MXKV_ASSERT(last != shard.replicas.begin(), "a surplus replica stands beside the owner");
+        --last;
       }
       shard.replicas.erase(last);
     }
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 }  // namespace mxkv::server

@@ -109,6 +109,7 @@ ClusterNode::~ClusterNode() {
 }
 
 void ClusterNode::start(std::function<void(std::size_t)> wake) {
+  MXKV_ASSERT(!thread_.joinable(), "a node is started once");
   wake_ = std::move(wake);
   started_ns_ = runtime_.clock().monotonic_ns();
   thread_ = std::thread([this] { run(); });
@@ -258,6 +259,7 @@ void ClusterNode::finish() {
   if (thread_.joinable()) {
     thread_.join();
   }
+  MXKV_ASSERT(!thread_.joinable(), "the thread that owns the shards has ended before they go");
   hosted_.clear();
   ending_.drop(runtime_.worker(runtime::WorkerId{0}));
   if (epochs.last_recorded() > epochs.durable()) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_node.hpp"
 
 namespace mxkv::server {
@@ -28,6 +29,8 @@ void ClusterNode::take_map(const ClusterMap& map) {
     lines_.info("cluster: the lease is " + std::to_string(map.lease_ms) + " ms, was " +
                 std::to_string(map_.lease_ms) + " ms");
   }
+  MXKV_ASSERT(same_shards(map, map_) && map.version > map_.version,
+              "a map in force is followed by a later one");
   map_ = map;
   for (const auto& [id, shard] : hosted_) {
     shard->set_lease(lease_ns());
@@ -144,6 +147,7 @@ void ClusterNode::note_settled(std::uint64_t now_ns) {
   if (settling_epoch_ != 0 && pipeline_.epochs().durable() < settling_epoch_) {
     return;
   }
+  MXKV_ASSERT(settled_ns_ <= settling_ns_ && settling_ns_ <= now_ns, "settled moments never go back");
   settled_ns_ = settling_ns_;
   settling_ns_ = now_ns;
   settling_epoch_ = pipeline_.end_epoch();
@@ -211,6 +215,7 @@ void ClusterNode::drop_surplus() {
     if (pipeline_.passed() < epoch) {
       return false;
     }
+    MXKV_ASSERT(!hosted_.contains(id), "a surplus shard's memory is dropped before it is loaded again");
     memory_.drop(id, routes_.begin_of(id), routes_.end_of(id));
     return true;
   });

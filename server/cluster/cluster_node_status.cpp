@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_node.hpp"
 
 namespace mxkv::server {
@@ -108,6 +109,7 @@ void ClusterNode::tell_presence() {
                     .said_ns = runtime_.clock().monotonic_ns(),
                     .read = reader_.read(),
                     .shards = {}};
+  MXKV_ASSERT(settled_ns_ <= presence.said_ns, "changes are settled before a node says so");
   presence.behind_ns = settled_ns_ == 0 ? Presence::kNotTold : presence.said_ns - settled_ns_;
   for (const auto& [id, shard] : hosted_) {
     presence.shards.push_back(presence_of(*shard));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::uint64_t kNearlyThere = 1000;  ///< messages that a replica may l
 
 /// Makes each column as wide as its widest cell; the first row is the head.
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  MXKV_ASSERT(!rows.empty(), "a table has a head");
   std::vector<std::size_t> widths(rows.front().size());
   for (const std::vector<std::string>& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -156,6 +158,7 @@ std::uint64_t ClusterState::behind(const ShardPresence& replica) const {
       foremost = std::max(foremost, other->position);
     }
   }
+  MXKV_ASSERT(foremost >= replica.position, "no replica is ahead of the foremost");
   return foremost - replica.position;
 }
 

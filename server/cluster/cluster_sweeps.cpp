@@ -15,6 +15,7 @@
 #include "protocol/cursor.hpp"
 #include "protocol/reply_codes.hpp"
 #include "protocol/request_writer.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/refusal.hpp"
@@ -144,6 +145,7 @@ void end_delete(const Sweep& sweep, std::string_view last) {
 }
 
 void delete_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
+  MXKV_ASSERT(part < sweep->lines.size(), "a delete ends behind its last part");
   std::unique_ptr<ForwardedRequest> sent = sweep->forwarder.take();
   sent->shard = sweep->first + part;
   sent->changes = true;
@@ -192,6 +194,7 @@ void count_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
     } else if (sweep->failure.empty()) {
       sweep->failure = reply;
     }
+    MXKV_ASSERT(sweep->left > 0, "each part is counted once");
     if (--sweep->left != 0) {
       return;
     }

@@ -72,6 +72,7 @@ bool EpochPipeline::step() {
       return false;
     }
     closed_ = epochs_.close(clock_.steady_us());
+    MXKV_ASSERT(closed_ == passed_ + 1, "epochs are closed one after the other");
     closing_ = true;
   }
   if (!epochs_.await_passed(closed_)) {
@@ -96,6 +97,7 @@ bool EpochPipeline::idle() const noexcept {
 }
 
 void EpochPipeline::collect() {
+  MXKV_ASSERT(under_way_.empty() || under_way_.back().epoch < closed_, "epochs are under way in their order");
   under_way_.push_back(
       {.epoch = closed_, .horizon_us = epochs_.horizon_of(closed_), .bytes = 0, .shards = {}});
   for (const std::unique_ptr<Desk>& desk : desks_) {
@@ -186,6 +188,7 @@ void EpochPipeline::deal(const JournalBlock& block) {
 
 void EpochPipeline::submit() {
   UnderWay& now = under_way_.back();
+  MXKV_ASSERT(now.epoch == closed_, "records are submitted with the epoch that was closed");
   for (const std::uint32_t shard : std::exchange(touched_, {})) {
     const std::string body = std::exchange(bodies_[shard], {});
     if (now.epoch > void_through_[shard] && hooks_.submit(shard, now.epoch, body)) {
@@ -211,6 +214,7 @@ void EpochPipeline::submit() {
 }
 
 void EpochPipeline::acknowledged(std::uint32_t shard, std::uint64_t epoch) {
+  MXKV_ASSERT(epoch <= closed_, "only submitted epochs are acknowledged");
   for (UnderWay& one : under_way_) {
     if (one.epoch > epoch) {
       break;
@@ -221,6 +225,7 @@ void EpochPipeline::acknowledged(std::uint32_t shard, std::uint64_t epoch) {
 }
 
 void EpochPipeline::lost(std::uint32_t shard) {
+  MXKV_ASSERT(void_through_[shard] <= epochs_.current(), "a loss voids later records than the one before");
   void_through_[shard] = epochs_.current();
   for (UnderWay& one : under_way_) {
     std::erase(one.shards, shard);
@@ -243,6 +248,7 @@ void EpochPipeline::pass_fences() {
       continue;
     }
     if (fence.told) {
+      MXKV_ASSERT(holds_ > 0, "a fence ends one loss");
       --holds_;
       continue;
     }
@@ -264,6 +270,8 @@ void EpochPipeline::publish() {
   bool news = false;
   for (; !under_way_.empty() && under_way_.front().shards.empty(); under_way_.pop_front()) {
     const UnderWay& front = under_way_.front();
+    MXKV_ASSERT(front.epoch == epochs_.durable() + 1, "epochs become durable in order, none is skipped");
+    MXKV_ASSERT(under_way_bytes_.load(std::memory_order_relaxed) >= front.bytes, "bytes end as they began");
     epochs_.publish_durable(front.epoch, front.horizon_us);
     under_way_bytes_.store(under_way_bytes_.load(std::memory_order_relaxed) - front.bytes,
                            std::memory_order_relaxed);

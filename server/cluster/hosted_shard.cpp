@@ -32,6 +32,7 @@ void HostedShard::apply(std::uint64_t /*epoch*/, std::string_view records) {
 }
 
 void HostedShard::owns(std::uint64_t term) {
+  MXKV_ASSERT(!open_, "a new term begins closed: its owner applies the rest of the log first");
   open_at_ = around_.memory.begun();
   around_.info(name() + ": owned, term " + std::to_string(term));
 }
@@ -84,6 +85,7 @@ void HostedShard::leave(std::uint64_t to) {
   if (!may_leave()) {
     return;
   }
+  MXKV_ASSERT(to != 0 && to != options_.node, "a shard is left to another process");
   // Read the marks before the route is closed: requests that are forwarded later include those for this
   // shard, which end only when the new owner has it. Leaving must not wait for them.
   std::vector<std::uint64_t> sent_on = around_.routes.forwards_begun();
@@ -195,6 +197,7 @@ void HostedShard::load(std::uint64_t now_ns) {
 }
 
 void HostedShard::follow(const ShardStart& start) {
+  MXKV_ASSERT(loading_ && !drop_at_ && loader_ == nullptr, "the log is followed when its snapshot is loaded");
   loading_ = false;
   open_at_.reset();  // the log tells once more how a claim made meanwhile ended
   log_bytes_ = 0;
@@ -217,6 +220,8 @@ void HostedShard::go_on_leaving(std::uint64_t now_ns) {
   if (*leaving_->waits) {
     return;
   }
+  MXKV_ASSERT(around_.pipeline.passed() >= leaving_->epoch,
+              "all writes let in are recorded before the yield");
   const Leaving leaving = *std::exchange(leaving_, std::nullopt);
   open_ = false;
   shard_.leave(leaving.to);
@@ -225,6 +230,7 @@ void HostedShard::go_on_leaving(std::uint64_t now_ns) {
 void HostedShard::settle() {
   const std::uint64_t now_ns = around_.clock.monotonic_ns();
   if (drop_at_ && around_.pipeline.passed() >= *drop_at_) {
+    MXKV_ASSERT(!clean_at_, "one drop of a shard's memory is under way");
     drop_at_.reset();
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     clean_at_ = around_.memory.begun();
@@ -247,6 +253,8 @@ void HostedShard::settle() {
   }
   if (open_at_ && !loading_ && !clean_at_ && around_.pipeline.counts_again(id_) && shard_.serves() &&
       around_.memory.finished() >= *open_at_ && !around_.memory.failed()) {
+    MXKV_ASSERT(shard_.state().owner() == options_.node,
+                "requests are let in by the owner that the log names");
     open_at_.reset();
     open_ = held_void_ = true;
     freshness_.withdraw();
@@ -296,6 +304,7 @@ void HostedShard::show_freshness(std::uint64_t now_ns) {
   } else {
     freshness_.withdraw();
   }
+  MXKV_ASSERT(freshness_.from_ns() == 0 || replicates(), "only a replica's memory is fresh");
   around_.routes.set_fresh_from(id_, freshness_.from_ns());
 }
 
@@ -350,6 +359,7 @@ void HostedShard::go_on_taking() {
     give_up_taking("memory was thrown away meanwhile");
     return;
   }
+  MXKV_ASSERT(shard_.position() >= taking_->start.position, "while memory stays, positions never go back");
   if (taking_->told || around_.memory.finished() < taking_->after) {
     return;
   }
@@ -383,6 +393,7 @@ void HostedShard::go_on_taking() {
     return;
   }
   entry.before = last ? last->start.position : 0;
+  MXKV_ASSERT(entry.before <= entry.start.position, "a snapshot needs nothing from before the one before");
   taking_->told = true;
   around_.tell_snapshot(id_, entry, [this, entry, last](bool stored) {
     if (taking_ == nullptr || !taking_->told || snapshots_ == nullptr) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "protocol/request.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/routes.hpp"
 
 namespace mxkv::server {
@@ -41,6 +42,7 @@ using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
 
 /// The greatest key below `key`, which is not empty.
 [[nodiscard]] inline std::string key_before(std::string_view key) {
+  MXKV_ASSERT(!key.empty(), "no key is below the least one");
   std::string before{key};
   if (before.back() == '\0') {
     before.pop_back();
@@ -62,6 +64,7 @@ using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
 [[nodiscard]] inline protocol::RangeRequest part_in_shard(const protocol::RangeRequest& range,
                                                           const Routes& routes, std::uint32_t shard,
                                                           KeyRoom& room) noexcept {
+  MXKV_ASSERT(shard < routes.shards(), "a part lies in a shard of the map");
   protocol::RangeRequest part = range;
   if (part.by_prefix) {
     part.by_prefix = false;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_json.hpp"
 
 namespace mxkv::server {
@@ -62,6 +63,8 @@ bool MapHistory::take(std::string_view key, std::optional<std::string_view> valu
     ++left_out_;
     return false;
   }
+  MXKV_ASSERT(!current_ || same_shards(map.value(), *current_),
+              "no map moves keys from one shard to another");
   current_ = std::move(map).value();
   key_ = key;
   return true;

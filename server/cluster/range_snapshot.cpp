@@ -19,6 +19,7 @@ runtime::WorkerId RangeSnapshot::some_worker() noexcept {
 }
 
 void RangeSnapshot::start() {
+  MXKV_ASSERT(scan_.now() == PartScan::state::idle && !ended_, "a copy is made once");
   request_ = store_.tree().runtime().new_request();
   scan_.start(some_worker(), request_);
 }

@@ -4,6 +4,8 @@
 #include <utility>
 #include <variant>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 namespace {
 
@@ -40,6 +42,7 @@ void CopiedItems::apply_to_key(std::string_view key, const RecordedChange& chang
       items_.insert_or_assign(std::string{key}, copied(std::get<PutRecord>(entry.record), entry.apart));
       break;
     case record_effect::erase:
+      MXKV_ASSERT(at->second.order <= change.order, "the orders of a key never go back");
       items_.erase(at);
       break;
     case record_effect::expire:
@@ -132,6 +135,7 @@ ShardCopy::state ShardCopy::step() {
 }
 
 void ShardCopy::message(LogPosition position, std::string_view bytes) {
+  MXKV_ASSERT(end_->has_value(), "the log is read up to an end that is known");
   if (position < end()) {
     feed_.message(position, bytes);
   }

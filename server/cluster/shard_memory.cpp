@@ -93,6 +93,7 @@ bool ShardMemory::go_on(Starts& starts) {
 }
 
 void ShardMemory::begin_next(Starts& starts) {
+  MXKV_ASSERT(started_ <= stages_.size(), "stages begin in their order");
   // A range runs alone: it begins when no stage is under way, and no stage begins while it runs.
   while (started_ < stages_.size() && (started_ == 0 || !stages_[started_ - 1]->range.has_value())) {
     ApplyStage& stage = *stages_[started_];
@@ -124,6 +125,8 @@ bool ShardMemory::end_first() {
       greatest_order_.store(stage.greatest_order, std::memory_order_release);
     }
     if (stage.call != 0) {
+      MXKV_ASSERT(stage.call > finished(), "calls end in their order");
+      MXKV_ASSERT(waiting_bytes() >= stage.counted_bytes, "bytes end as they began");
       waiting_bytes_.fetch_sub(stage.counted_bytes, std::memory_order_relaxed);
       finished_.store(stage.call, std::memory_order_release);
       moved = true;
@@ -145,6 +148,7 @@ void ShardMemory::part_ended(ApplyStage& stage) {
   {
     const std::scoped_lock lock{mutex_};
     MXKV_ASSERT(stage.left > 0, "a part ends once");
+    MXKV_ASSERT(started_ > 0, "a stage that ends has begun");
     if (--stage.left == 0) {
       moved = end_first();
       moved = go_on(starts) || moved;

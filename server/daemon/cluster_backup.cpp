@@ -11,6 +11,7 @@
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/transfer/json_lines.hpp"
 #include "protocol/clients/cli/transfer/output_file.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/shard_copy.hpp"
 #include "server/daemon/cluster_board.hpp"
 
@@ -120,6 +121,7 @@ class Backup {
   }
 
   void write_items(const ShardCopy& made, std::uint32_t shard, system_clock::time_point moment) {
+    MXKV_ASSERT(writer_ != nullptr && shard < map_.shards.size(), "items are written into the file begun");
     std::uint64_t items = 0;
     const auto now = static_cast<std::uint64_t>(system_clock::to_time_t(system_clock::now()));
     for (const auto& [key, item] : made.items()) {

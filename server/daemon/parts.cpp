@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -105,6 +107,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
               : cluster != nullptr  ? &cluster->node.gate()
                                     : nullptr,
               cluster == nullptr ? nullptr : &cluster->store) {
+  MXKV_ASSERT(durability == nullptr || cluster == nullptr,
+              "changes go to a journal or to the cluster's logs");
   statistics.set_network(network);
   administration.set_network(network);
   statistics.set_durability(durability.get());
