@@ -85,7 +85,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
               },
           .info = lines_.info,
           .warn = lines_.warn} {
-  std::vector<JournalBuffer*> buffers;
+  std::vector<RecordBuffer*> buffers;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     const runtime::WorkerId id{static_cast<std::uint16_t>(i)};
     pipeline_.buffer(id).set_context(&runtime.worker(id));

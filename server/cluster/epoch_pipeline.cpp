@@ -6,7 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/cluster/record_body.hpp"
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -101,13 +101,13 @@ void EpochPipeline::collect() {
   under_way_.push_back(
       {.epoch = closed_, .horizon_us = epochs_.horizon_of(closed_), .bytes = 0, .shards = {}});
   for (const std::unique_ptr<Desk>& desk : desks_) {
-    if (JournalBlock* const sealed = desk->of_worker.buffer.collect(); sealed != nullptr) {
+    if (RecordBlock* const sealed = desk->of_worker.buffer.collect(); sealed != nullptr) {
       (desk->first == nullptr ? desk->first : desk->last->next) = sealed;
       for (desk->last = sealed; desk->last->next != nullptr; desk->last = desk->last->next) {
       }
     }
-    JournalBlock* dealt_first = nullptr;
-    JournalBlock* dealt_last = nullptr;
+    RecordBlock* dealt_first = nullptr;
+    RecordBlock* dealt_last = nullptr;
     for (; desk->first != nullptr && desk->first->epoch <= closed_; desk->first = desk->first->next) {
       deal(*desk->first);
       dealt_first = dealt_first == nullptr ? desk->first : dealt_first;
@@ -141,8 +141,8 @@ void EpochPipeline::deal_range(const RecordBounds& bounds, const DealPart& add) 
 
 // Deals a worker's records in its order. A record of a range goes to each shard that the range touches, cut
 // to that shard.
-void EpochPipeline::deal(const JournalBlock& block) {
-  JournalBlock& bytes = const_cast<JournalBlock&>(block);  // NOLINT: reading its payload changes nothing
+void EpochPipeline::deal(const RecordBlock& block) {
+  RecordBlock& bytes = const_cast<RecordBlock&>(block);  // NOLINT: reading its payload changes nothing
   const std::string_view payload{bytes.payload(), block.payload_bytes};
   RecordReader reader{payload};
   pieces_.clear();

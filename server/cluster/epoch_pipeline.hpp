@@ -26,9 +26,9 @@
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "server/cluster/routes.hpp"
-#include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_desk.hpp"
-#include "server/journal/record.hpp"
+#include "server/commit/commit_desk.hpp"
+#include "server/commit/commit_epochs.hpp"
+#include "server/commit/record.hpp"
 
 namespace mxkv::server {
 
@@ -69,7 +69,7 @@ class EpochPipeline {
   [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept;
   void end_round(runtime::WorkerId worker) noexcept;
   void park(runtime::WorkerId worker) noexcept;
-  [[nodiscard]] JournalBuffer& buffer(runtime::WorkerId worker) noexcept {
+  [[nodiscard]] RecordBuffer& buffer(runtime::WorkerId worker) noexcept {
     return desks_[worker.index()]->of_worker.buffer;
   }
 
@@ -109,9 +109,9 @@ class EpochPipeline {
  private:
   struct Desk {
     explicit Desk(BufferShare& share) noexcept : of_worker(share) {}
-    JournalDesk of_worker;
-    JournalBlock* first = nullptr;  ///< collected blocks of later epochs; for the cluster's thread
-    JournalBlock* last = nullptr;
+    CommitDesk of_worker;
+    RecordBlock* first = nullptr;  ///< collected blocks of later epochs; for the cluster's thread
+    RecordBlock* last = nullptr;
   };
   struct UnderWay {
     std::uint64_t epoch = 0;
@@ -127,7 +127,7 @@ class EpochPipeline {
 
   [[nodiscard]] bool due() const noexcept;
   void collect();
-  void deal(const JournalBlock& block);
+  void deal(const RecordBlock& block);
   using DealPart = std::function<void(std::uint32_t shard, const RecordBounds& bounds)>;
   void deal_range(const RecordBounds& bounds, const DealPart& add);
   std::string& body_of(std::uint32_t shard, std::uint64_t epoch);

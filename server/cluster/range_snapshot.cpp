@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "server/cluster/record_body.hpp"
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {

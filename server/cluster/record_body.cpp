@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "runtime/base/assert.hpp"
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 
 namespace mxkv::server {
 

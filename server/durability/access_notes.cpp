@@ -63,7 +63,7 @@ void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us,
   }
   ItemWalk walk{store.tree()};
   const std::uint64_t flushed_us = store.flush_points().at(now_us);
-  journal.record_alone([&](JournalBuffer& buffer) {
+  journal.record_alone([&](RecordBuffer& buffer) {
     if (journal.writer().state() != journal_state::running) {
       return false;
     }

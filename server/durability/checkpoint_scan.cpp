@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "index/sample_task.hpp"
+#include "server/commit/record.hpp"
 #include "server/durability/item_record.hpp"
-#include "server/journal/record.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {

@@ -124,7 +124,7 @@ void Durability::begin_journal(const Recovered& found) {
       WriterHooks{.greatest_order = greatest_order,
                   .on_change = [this] { changed(); },
                   .warn = [this](std::string_view text) { log_.warn(std::string{text}); }});
-  std::vector<JournalBuffer*> buffers;
+  std::vector<RecordBuffer*> buffers;
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerId id{static_cast<std::uint16_t>(i)};
     journal_->buffer(id).set_context(&runtime_.worker(id));

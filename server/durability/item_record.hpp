@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 #include "server/store/item/item.hpp"
 
 namespace mxkv::server {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "server/commit/record_reader.hpp"
 #include "server/durability/apart_blocks.hpp"
 #include "server/journal/hash.hpp"
-#include "server/journal/record_reader.hpp"
 
 namespace mxkv::server {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "server/commit/record.hpp"
 #include "server/durability/record_effect.hpp"
-#include "server/journal/record.hpp"
 #include "server/store/worker_context.hpp"
 
 namespace mxkv::server {

@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 #include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "index/key.hpp"
+#include "server/commit/record.hpp"
 #include "server/durability/range_operations.hpp"
-#include "server/journal/record.hpp"
 
 namespace mxkv::server {
 

@@ -66,7 +66,7 @@ RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
 
 }  // namespace
 
-StoreJournal::StoreJournal(std::vector<JournalBuffer*> buffers, record_times times) : desks_(buffers.size()) {
+StoreJournal::StoreJournal(std::vector<RecordBuffer*> buffers, record_times times) : desks_(buffers.size()) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     desks_[i].buffer = buffers[i];
     desks_[i].by_wall = times == record_times::wall;

@@ -1,7 +1,7 @@
 #include "server/journal/checkpoint_header.hpp"
 
+#include "server/commit/record.hpp"
 #include "server/journal/hash.hpp"
-#include "server/journal/record.hpp"
 
 namespace mxkv::server {
 namespace {

@@ -12,9 +12,9 @@ Journal::Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options
       epochs_(options.workers, options.first_epoch, options.horizon_us),
       share_{.epochs = &epochs_, .budget = options.budget},
       desks_([&] {
-        std::vector<std::unique_ptr<JournalDesk>> desks;
+        std::vector<std::unique_ptr<CommitDesk>> desks;
         for (std::size_t i = 0; i < options.workers; ++i) {
-          desks.push_back(std::make_unique<JournalDesk>(share_));
+          desks.push_back(std::make_unique<CommitDesk>(share_));
         }
         return desks;
       }()),
@@ -26,9 +26,9 @@ Journal::~Journal() {
   stop();
 }
 
-std::vector<JournalBuffer*> Journal::buffers() const {
-  std::vector<JournalBuffer*> buffers;
-  for (const std::unique_ptr<JournalDesk>& desk : desks_) {
+std::vector<RecordBuffer*> Journal::buffers() const {
+  std::vector<RecordBuffer*> buffers;
+  for (const std::unique_ptr<CommitDesk>& desk : desks_) {
     buffers.push_back(&desk->buffer);
   }
   return buffers;

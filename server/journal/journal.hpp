@@ -17,8 +17,8 @@
 #include "runtime/base/clock.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
-#include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_desk.hpp"
+#include "server/commit/commit_desk.hpp"
+#include "server/commit/commit_epochs.hpp"
 #include "server/journal/journal_writer.hpp"
 #include "server/journal/segment_store.hpp"
 #include "server/journal/writer_signal.hpp"
@@ -87,7 +87,7 @@ class Journal {
   [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
     return desks_[worker.index()]->begin_round(epochs_, worker, now_us);
   }
-  [[nodiscard]] JournalBuffer& buffer(runtime::WorkerId worker) noexcept {
+  [[nodiscard]] RecordBuffer& buffer(runtime::WorkerId worker) noexcept {
     return desks_[worker.index()]->buffer;
   }
   /// Ends the round: the writer may see its records.
@@ -128,13 +128,13 @@ class Journal {
   void stop();
   [[nodiscard]] std::string prepare();
   [[nodiscard]] DiskOutcome make_first_segment();
-  [[nodiscard]] std::vector<JournalBuffer*> buffers() const;
+  [[nodiscard]] std::vector<RecordBuffer*> buffers() const;
 
   Disk& disk_;
   const runtime::Clock& clock_;
   CommitEpochs epochs_;
   BufferShare share_;
-  std::vector<std::unique_ptr<JournalDesk>> desks_;
+  std::vector<std::unique_ptr<CommitDesk>> desks_;
   SegmentStore store_;
   WriterSignal signal_;
   JournalWriter writer_;

@@ -29,7 +29,7 @@ void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
 
 }  // namespace
 
-JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const> buffers, SegmentStore& store,
+JournalWriter::JournalWriter(BufferShare& share, std::span<RecordBuffer* const> buffers, SegmentStore& store,
                              const runtime::Clock& clock, WriterOptions options, WriterHooks hooks)
     : epochs_(*share.epochs),
       share_(share),
@@ -43,7 +43,7 @@ JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const>
       most_bytes_(options.most_bytes),
       synced_(closed_),
       passed_(closed_) {
-  for (JournalBuffer* const buffer : buffers) {
+  for (RecordBuffer* const buffer : buffers) {
     lanes_.push_back({.buffer = buffer});
   }
   next_mode_ = options.mode;
@@ -168,7 +168,7 @@ void JournalWriter::collect() {
   group_.begin(closed_);
   for (std::size_t worker = 0; worker < lanes_.size(); ++worker) {
     Lane& lane = lanes_[worker];
-    if (JournalBlock* const sealed = lane.buffer->collect(); sealed != nullptr) {
+    if (RecordBlock* const sealed = lane.buffer->collect(); sealed != nullptr) {
       (lane.first == nullptr ? lane.first : lane.last->next) = sealed;
       for (lane.last = sealed; lane.last->next != nullptr; lane.last = lane.last->next) {
       }

@@ -79,7 +79,7 @@ class IncludeRulesTest(Invented):
             with self.subTest(name=name, include=include):
                 self.assertEqual(include_rules.violation(name, include), "")
         for name, include in [("server/journal/a.cpp", "server/store/a.hpp"), ("server/store/a.cpp", "server/net/a.hpp"),
-                              ("server/journal/a.cpp", "server/reply/a.hpp"), ("server/reply/a.cpp", "server/journal/a.hpp"),
+                              ("server/commit/a.cpp", "server/reply/a.hpp"), ("server/reply/a.cpp", "server/commit/a.hpp"),
                               ("server/net/a.cpp", "server/daemon/a.hpp")]:
             with self.subTest(name=name, include=include):
                 self.assertNotEqual(include_rules.violation(name, include), "")

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "server/commit/commit_epochs.hpp"
 #include "server/durability/range_operations.hpp"
-#include "server/journal/commit_epochs.hpp"
 #include "server/store/store.hpp"
 #include "tests/simulation/complaints.hpp"
 

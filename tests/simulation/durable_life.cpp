@@ -96,7 +96,7 @@ void DurableLife::make_journal() {
     }
   };
   journal_ = std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
-  std::vector<server::JournalBuffer*> buffers;
+  std::vector<server::RecordBuffer*> buffers;
   for (std::size_t i = 0; i < workers(); ++i) {
     buffers.push_back(&journal_->buffer(id(i)));
     buffers.back()->set_context(&machine_[i]);

@@ -111,7 +111,7 @@ void ShardsWorker::execute(ShardsRequest& request) {
   if (request.asks == ShardsRequest::what::set || is_there) {
     request.node = place_.node;
     request.order = place_.memory.mint(mint_us_);
-    server::JournalBuffer& buffer = place_.pipeline.buffer(place_.id);
+    server::RecordBuffer& buffer = place_.pipeline.buffer(place_.id);
     if (request.asks == ShardsRequest::what::set) {
       std::string value = std::to_string(request.id) + ' ';
       value.append(place_.dice.permille(200) ? place_.dice.below(200) : 0, '.');

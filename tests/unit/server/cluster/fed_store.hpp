@@ -10,8 +10,8 @@
 #include "server/cluster/record_body.hpp"
 #include "server/cluster/shard_feed.hpp"
 #include "server/cluster/shard_memory.hpp"
+#include "server/commit/record_reader.hpp"
 #include "server/durability/store_journal.hpp"
-#include "server/journal/record_reader.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
 
 namespace mxkv::server::testing {
@@ -26,9 +26,9 @@ class FedStore {
             store.machine.runtime, store.store, [this] { ++woken; }, routes),
         random_(seed) {
     share_.epochs = &epochs_;
-    std::vector<JournalBuffer*> buffers;
+    std::vector<RecordBuffer*> buffers;
     for (std::size_t i = 0; i < workers; ++i) {
-      buffers_.push_back(std::make_unique<JournalBuffer>(share_));
+      buffers_.push_back(std::make_unique<RecordBuffer>(share_));
       buffers.push_back(buffers_.back().get());
       buffers.back()->set_context(&store.machine[i]);
     }
@@ -50,9 +50,9 @@ class FedStore {
     std::array<std::string, 3> bodies;
     for (const auto& buffer : buffers_) {
       buffer->park();
-      JournalBlock* const blocks = buffer->collect();
-      JournalBlock* last = nullptr;
-      for (JournalBlock* block = blocks; block != nullptr; block = block->next) {
+      RecordBlock* const blocks = buffer->collect();
+      RecordBlock* last = nullptr;
+      for (RecordBlock* block = blocks; block != nullptr; block = block->next) {
         add(bodies, *block);
         last = block;
       }
@@ -84,7 +84,7 @@ class FedStore {
   ShardMemory memory;
 
  private:
-  void add(std::array<std::string, 3>& bodies, JournalBlock& block) {
+  void add(std::array<std::string, 3>& bodies, RecordBlock& block) {
     RecordReader reader{{block.payload(), block.payload_bytes}};
     for (std::size_t at = 0; reader.next(); at = reader.position()) {
       const std::string_view record{block.payload() + at, reader.position() - at};
@@ -100,7 +100,7 @@ class FedStore {
   runtime::Random random_;
   CommitEpochs epochs_{16, 1, 0};
   BufferShare share_;
-  std::vector<std::unique_ptr<JournalBuffer>> buffers_;
+  std::vector<std::unique_ptr<RecordBuffer>> buffers_;
   std::unique_ptr<StoreJournal> journal_;
   std::unique_ptr<ShardFeed> feed_;
 };

@@ -179,7 +179,7 @@ TEST_F(JournalTest, BuffersAreUsedAgainAndCountedAsMemory) {
     round(0, [&] { put(0, "key", std::string(1000, 'v')); });
     settle();
   }
-  EXPECT_LE(budget.category_bytes(runtime::memory_category::buffers), 2 * JournalChunk::kBytes);
+  EXPECT_LE(budget.category_bytes(runtime::memory_category::buffers), 2 * RecordChunk::kBytes);
   journal.reset();
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), 0U);
 }

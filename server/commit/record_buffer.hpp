@@ -18,9 +18,9 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "runtime/memory/memory_budget.hpp"
-#include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_block.hpp"
-#include "server/journal/record.hpp"
+#include "server/commit/commit_epochs.hpp"
+#include "server/commit/record.hpp"
+#include "server/commit/record_block.hpp"
 
 namespace mxkv::server {
 
@@ -34,13 +34,13 @@ struct BufferShare {
 };
 
 /// Thread-safety: owner worker only, unless said otherwise.
-class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
+class alignas(2 * runtime::kCacheLineBytes) RecordBuffer {
  public:
-  explicit JournalBuffer(BufferShare& share) noexcept;
+  explicit RecordBuffer(BufferShare& share) noexcept;
   /// Frees the remaining records. Neither the worker nor the writer runs any more.
-  ~JournalBuffer();
-  JournalBuffer(const JournalBuffer&) = delete;
-  JournalBuffer& operator=(const JournalBuffer&) = delete;
+  ~RecordBuffer();
+  RecordBuffer(const RecordBuffer&) = delete;
+  RecordBuffer& operator=(const RecordBuffer&) = delete;
 
   /// Sets the context for ApartClass::release(). Start-up only.
   void set_context(void* context) noexcept { context_ = context; }
@@ -85,9 +85,9 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
 
   /// Takes the sealed blocks, oldest first, linked by `next`; null: none. An epoch's blocks are all there
   /// when the worker's seat is above it.
-  [[nodiscard]] JournalBlock* collect() noexcept;
+  [[nodiscard]] RecordBlock* collect() noexcept;
   /// Returns the chain from `first` to `last`, which was written or given up.
-  void give_back(JournalBlock* first, JournalBlock* last) noexcept;
+  void give_back(RecordBlock* first, RecordBlock* last) noexcept;
 
  private:
   static constexpr std::size_t kMostSpare = 16;  ///< chunks to keep
@@ -105,19 +105,19 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
   [[gnu::noinline]] void refill() noexcept;
   void take_back() noexcept;
   void leave_chunk() noexcept;
-  void keep(JournalChunk* chunk) noexcept;
-  [[nodiscard]] JournalChunk* allocate() noexcept;
-  void release(JournalChunk* chunk) noexcept;
+  void keep(RecordChunk* chunk) noexcept;
+  [[nodiscard]] RecordChunk* allocate() noexcept;
+  void release(RecordChunk* chunk) noexcept;
 
   const std::atomic<std::uint64_t>* label_;  ///< the current epoch, or group_label_ in a group
   std::uint64_t epoch_ = 0;                  ///< of the open block; 0: there is none
   char* at_ = nullptr;                       ///< the place of the next record
   char* end_ = nullptr;                      ///< of the chunk
   std::uint32_t records_ = 0;                ///< in the open block
-  JournalBlock* block_ = nullptr;            ///< the open block
-  JournalChunk* chunk_ = nullptr;            ///< the chunk of new blocks
+  RecordBlock* block_ = nullptr;             ///< the open block
+  RecordChunk* chunk_ = nullptr;             ///< the chunk of new blocks
   char* chunk_at_ = nullptr;                 ///< the place of the next block
-  JournalChunk* spare_ = nullptr;
+  RecordChunk* spare_ = nullptr;
   std::size_t spares_ = 0;
   std::uint64_t last_label_ = 0;
   bool has_news_ = false;
@@ -126,9 +126,9 @@ class alignas(2 * runtime::kCacheLineBytes) JournalBuffer {
   void* context_ = nullptr;
 
   // The worker pushes, the writer takes all.
-  alignas(2 * runtime::kCacheLineBytes) std::atomic<JournalBlock*> sealed_{nullptr};
+  alignas(2 * runtime::kCacheLineBytes) std::atomic<RecordBlock*> sealed_{nullptr};
   // The writer pushes, the worker takes all.
-  alignas(2 * runtime::kCacheLineBytes) std::atomic<JournalBlock*> returned_{nullptr};
+  alignas(2 * runtime::kCacheLineBytes) std::atomic<RecordBlock*> returned_{nullptr};
 };
 
 }  // namespace mxkv::server

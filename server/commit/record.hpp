@@ -32,7 +32,7 @@
 #include <variant>
 
 #include "runtime/base/assert.hpp"
-#include "server/journal/format.hpp"
+#include "server/commit/record_format.hpp"
 
 namespace mxkv::server {
 

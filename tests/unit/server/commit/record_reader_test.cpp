@@ -1,5 +1,5 @@
 // Written records are read again; other bytes are refused, and nothing outside of the payload is read.
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 
 #include <gtest/gtest.h>
 

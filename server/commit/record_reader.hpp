@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 
 namespace mxkv::server {
 

@@ -1,4 +1,4 @@
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 
 namespace mxkv::server {
 

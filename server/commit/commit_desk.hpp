@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "runtime/base/ids.hpp"
-#include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_buffer.hpp"
+#include "server/commit/commit_epochs.hpp"
+#include "server/commit/record_buffer.hpp"
 
 namespace mxkv::server {
 
-/// Thread-safety: as JournalBuffer; the rest is for its worker only.
-struct JournalDesk {
-  explicit JournalDesk(BufferShare& share) noexcept : buffer(share) {}
+/// Thread-safety: as RecordBuffer; the rest is for its worker only.
+struct CommitDesk {
+  explicit CommitDesk(BufferShare& share) noexcept : buffer(share) {}
 
   /// Returns the clock to mint orders by. Also after park().
   [[nodiscard]] std::uint64_t begin_round(CommitEpochs& epochs, runtime::WorkerId worker,
@@ -43,7 +43,7 @@ struct JournalDesk {
     return buffer.take_news() || passed;
   }
 
-  JournalBuffer buffer;
+  RecordBuffer buffer;
   bool parked = true;
 };
 

@@ -1,5 +1,5 @@
 // Records are as long as they say, and follow the format byte for byte.
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 
 #include <gtest/gtest.h>
 

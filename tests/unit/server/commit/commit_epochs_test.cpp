@@ -1,5 +1,5 @@
 // The rules of commit epochs, one thread. tests/stress has them with threads.
-#include "server/journal/commit_epochs.hpp"
+#include "server/commit/commit_epochs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // A block of records in memory, on its way from the worker that recorded them to the disk and back.
 //
-//   chunk, 256 KiB: [JournalChunk][JournalBlock][header][records ...][JournalBlock][header][records ...] ...
+//   chunk, 256 KiB: [RecordChunk][RecordBlock][header][records ...][RecordBlock][header][records ...] ...
 //
 // Blocks of several epochs share a chunk, so that an epoch of two records does not take a chunk for itself.
 // Only the worker counts the blocks of its chunk that are still under way. Header and records go to the disk.
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/journal/format.hpp"
+#include "server/commit/record_format.hpp"
 
 namespace mxkv::server {
 
@@ -33,10 +33,10 @@ struct ApartValue {
 };
 
 /// The head of 256 KiB of memory from the system. Owner worker only.
-struct JournalChunk {
+struct RecordChunk {
   static constexpr std::size_t kBytes = std::size_t{256} << 10U;
 
-  JournalChunk* next = nullptr;
+  RecordChunk* next = nullptr;
   std::uint64_t under_way = 0;  ///< sealed blocks that have not come back
 
   [[nodiscard]] char* begin() noexcept { return reinterpret_cast<char*>(this + 1); }
@@ -44,9 +44,9 @@ struct JournalChunk {
 };
 
 /// Its worker owns it until it is sealed, and again from its return on; in between the writer does.
-struct JournalBlock {
-  JournalBlock* next = nullptr;
-  JournalChunk* chunk = nullptr;
+struct RecordBlock {
+  RecordBlock* next = nullptr;
+  RecordChunk* chunk = nullptr;
   ApartValue apart;  ///< value of the last record
   std::uint64_t epoch = 0;
   std::uint32_t payload_bytes = 0;
@@ -61,6 +61,6 @@ struct JournalBlock {
   }
 };
 
-static_assert(sizeof(JournalChunk) % alignof(JournalBlock) == 0);
+static_assert(sizeof(RecordChunk) % alignof(RecordBlock) == 0);
 
 }  // namespace mxkv::server

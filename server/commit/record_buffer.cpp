@@ -1,4 +1,4 @@
-#include "server/journal/journal_buffer.hpp"
+#include "server/commit/record_buffer.hpp"
 
 #include <sys/mman.h>
 
@@ -9,15 +9,15 @@ namespace mxkv::server {
 namespace {
 
 /// Room for any record: a block is only begun with so much.
-constexpr std::size_t kLeastBlock = sizeof(JournalBlock) + kBlockHeaderBytes + most_bytes();
-static_assert(sizeof(JournalChunk) + kLeastBlock < JournalChunk::kBytes);
+constexpr std::size_t kLeastBlock = sizeof(RecordBlock) + kBlockHeaderBytes + most_bytes();
+static_assert(sizeof(RecordChunk) + kLeastBlock < RecordChunk::kBytes);
 
 char* aligned(char* at) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(at);
-  return at + (-address & (alignof(JournalBlock) - 1));
+  return at + (-address & (alignof(RecordBlock) - 1));
 }
 
-void push(std::atomic<JournalBlock*>& list, JournalBlock* first, JournalBlock* last) noexcept {
+void push(std::atomic<RecordBlock*>& list, RecordBlock* first, RecordBlock* last) noexcept {
   // Release, pairs with take_all(). There is one pusher, and the taker takes all: no block comes back to the
   // head between the load and the exchange.
   last->next = list.load(std::memory_order_relaxed);
@@ -26,22 +26,22 @@ void push(std::atomic<JournalBlock*>& list, JournalBlock* first, JournalBlock* l
   }
 }
 
-JournalBlock* take_all(std::atomic<JournalBlock*>& list) noexcept {
+RecordBlock* take_all(std::atomic<RecordBlock*>& list) noexcept {
   return list.load(std::memory_order_relaxed) == nullptr ? nullptr
                                                          : list.exchange(nullptr, std::memory_order_acquire);
 }
 
 }  // namespace
 
-JournalBuffer::JournalBuffer(BufferShare& share) noexcept
+RecordBuffer::RecordBuffer(BufferShare& share) noexcept
     : label_(&share.epochs->current_word()), share_(&share) {}
 
-JournalBuffer::~JournalBuffer() {
+RecordBuffer::~RecordBuffer() {
   if (epoch_ != 0) {
     seal();
   }
-  for (JournalBlock* block = collect(); block != nullptr;) {
-    JournalBlock* const next = block->next;
+  for (RecordBlock* block = collect(); block != nullptr;) {
+    RecordBlock* const next = block->next;
     give_back(block, block);
     block = next;
   }
@@ -52,7 +52,7 @@ JournalBuffer::~JournalBuffer() {
   }
 }
 
-void JournalBuffer::put_apart(const PutRecord& record, const ApartValue& value) noexcept {
+void RecordBuffer::put_apart(const PutRecord& record, const ApartValue& value) noexcept {
   MXKV_ASSERT(value.owner != nullptr && value.bytes == record.apart_bytes,
               "a value apart is all of its record's");
   append(record);
@@ -60,17 +60,17 @@ void JournalBuffer::put_apart(const PutRecord& record, const ApartValue& value) 
   seal();  // the value follows its block
 }
 
-void JournalBuffer::begin_group() noexcept {
+void RecordBuffer::begin_group() noexcept {
   MXKV_DCHECK(label_ != &group_label_, "groups do not nest");
   group_label_.store(label_->load(std::memory_order_relaxed), std::memory_order_relaxed);
   label_ = &group_label_;
 }
 
-void JournalBuffer::end_group() noexcept {
+void RecordBuffer::end_group() noexcept {
   label_ = &share_->epochs->current_word();
 }
 
-void JournalBuffer::begin_block(std::uint64_t label) noexcept {
+void RecordBuffer::begin_block(std::uint64_t label) noexcept {
   has_news_ = true;
   if (epoch_ != 0) {
     seal();
@@ -89,7 +89,7 @@ void JournalBuffer::begin_block(std::uint64_t label) noexcept {
     }
     chunk_at_ = chunk_->begin();
   }
-  block_ = ::new (static_cast<void*>(chunk_at_)) JournalBlock;
+  block_ = ::new (static_cast<void*>(chunk_at_)) RecordBlock;
   block_->chunk = chunk_;
   block_->epoch = label;
   epoch_ = label;
@@ -98,7 +98,7 @@ void JournalBuffer::begin_block(std::uint64_t label) noexcept {
   end_ = chunk_->end();
 }
 
-void JournalBuffer::seal() noexcept {
+void RecordBuffer::seal() noexcept {
   MXKV_ASSERT(block_ != nullptr && records_ > 0, "a block that is sealed has records");
   block_->payload_bytes = static_cast<std::uint32_t>(at_ - block_->payload());
   block_->records = records_;
@@ -111,7 +111,7 @@ void JournalBuffer::seal() noexcept {
   at_ = end_ = nullptr;
 }
 
-void JournalBuffer::refill() noexcept {
+void RecordBuffer::refill() noexcept {
   take_back();
   if (epoch_ == 0 && chunk_ != nullptr && chunk_->under_way == 0) {
     chunk_at_ = chunk_->begin();  // reuses memory that is in the cache
@@ -121,7 +121,7 @@ void JournalBuffer::refill() noexcept {
   }
 }
 
-void JournalBuffer::park() noexcept {
+void RecordBuffer::park() noexcept {
   if (epoch_ != 0) {
     seal();
   }
@@ -132,13 +132,13 @@ void JournalBuffer::park() noexcept {
   }
 }
 
-void JournalBuffer::take_back() noexcept {
-  for (JournalBlock* block = take_all(returned_); block != nullptr;) {
-    JournalBlock* const next = block->next;
+void RecordBuffer::take_back() noexcept {
+  for (RecordBlock* block = take_all(returned_); block != nullptr;) {
+    RecordBlock* const next = block->next;
     if (block->apart.owner != nullptr) {
       block->apart.of->release(block->apart.owner, context_);
     }
-    JournalChunk* const chunk = block->chunk;
+    RecordChunk* const chunk = block->chunk;
     MXKV_ASSERT(chunk->under_way > 0, "a block comes back once");
     if (--chunk->under_way == 0 && chunk != chunk_) {
       keep(chunk);
@@ -147,14 +147,14 @@ void JournalBuffer::take_back() noexcept {
   }
 }
 
-void JournalBuffer::leave_chunk() noexcept {
+void RecordBuffer::leave_chunk() noexcept {
   if (chunk_ != nullptr && chunk_->under_way == 0) {
     keep(chunk_);
   }
   chunk_ = nullptr;  // take_back() keeps the chunk when its last block comes back
 }
 
-void JournalBuffer::keep(JournalChunk* chunk) noexcept {
+void RecordBuffer::keep(RecordChunk* chunk) noexcept {
   if (spares_ == kMostSpare) {
     release(chunk);
     return;
@@ -164,36 +164,36 @@ void JournalBuffer::keep(JournalChunk* chunk) noexcept {
   ++spares_;
 }
 
-JournalChunk* JournalBuffer::allocate() noexcept {
+RecordChunk* RecordBuffer::allocate() noexcept {
   void* const memory =
-      mmap(nullptr, JournalChunk::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, RecordChunk::kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   // A change in the tree has to be recorded, so without memory the process cannot continue.
   MXKV_ASSERT(memory != MAP_FAILED, "the system has memory for a journal buffer");
   if (share_->budget != nullptr) {
-    share_->budget->charge_unconditionally(runtime::memory_category::buffers, JournalChunk::kBytes);
+    share_->budget->charge_unconditionally(runtime::memory_category::buffers, RecordChunk::kBytes);
   }
-  return ::new (memory) JournalChunk;
+  return ::new (memory) RecordChunk;
 }
 
-void JournalBuffer::release(JournalChunk* chunk) noexcept {
+void RecordBuffer::release(RecordChunk* chunk) noexcept {
   MXKV_ASSERT(chunk->under_way == 0, "memory goes when all blocks in it came back");
-  munmap(chunk, JournalChunk::kBytes);
+  munmap(chunk, RecordChunk::kBytes);
   if (share_->budget != nullptr) {
-    share_->budget->refund(runtime::memory_category::buffers, JournalChunk::kBytes);
+    share_->budget->refund(runtime::memory_category::buffers, RecordChunk::kBytes);
   }
 }
 
-JournalBlock* JournalBuffer::collect() noexcept {
-  JournalBlock* oldest_first = nullptr;
-  for (JournalBlock* block = take_all(sealed_); block != nullptr;) {
+RecordBlock* RecordBuffer::collect() noexcept {
+  RecordBlock* oldest_first = nullptr;
+  for (RecordBlock* block = take_all(sealed_); block != nullptr;) {
     oldest_first = std::exchange(block, std::exchange(block->next, oldest_first));
   }
   return oldest_first;
 }
 
-void JournalBuffer::give_back(JournalBlock* first, JournalBlock* last) noexcept {
+void RecordBuffer::give_back(RecordBlock* first, RecordBlock* last) noexcept {
   std::uint64_t bytes = 0;
-  for (const JournalBlock* block = first;; block = block->next) {
+  for (const RecordBlock* block = first;; block = block->next) {
     bytes += block->bytes();
     if (block == last) {
       break;

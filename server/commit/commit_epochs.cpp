@@ -1,4 +1,4 @@
-#include "server/journal/commit_epochs.hpp"
+#include "server/commit/commit_epochs.hpp"
 
 #include <algorithm>
 
