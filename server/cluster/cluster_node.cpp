@@ -55,18 +55,17 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
       routes_(routes),
       lines_(std::move(lines)),
       process_(number_of_process()),
-      pipeline_(runtime.worker_count(), routes, runtime.clock(), &runtime.budget(),
-                {.wake = [this] { ring(); },
-                 .submit =
-                     [this](std::uint32_t shard, std::uint64_t epoch, const std::string& body) {
-                       const auto hosted = hosted_.find(shard);
-                       return hosted != hosted_.end() && hosted->second->submit(epoch, body);
-                     },
-                 .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); },
-                 .changed = [this] { gate_.changed(); }}),
-      gate_(
-          pipeline_, runtime.worker_count(), options_.most_waiting, options_.deadline_ns,
-          [this](std::size_t worker) { wake_(worker); }, [this] { ring(); }),
+      pipeline_(
+          runtime.worker_count(), routes, runtime.clock(), &runtime.budget(),
+          {.wake = [this] { ring(); },
+           .submit =
+               [this](std::uint32_t shard, std::uint64_t epoch, const std::string& body) {
+                 const auto hosted = hosted_.find(shard);
+                 return hosted != hosted_.end() && hosted->second->submit(epoch, body);
+               },
+           .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); }},
+          {.most_waiting = options_.most_waiting, .wake = [this](std::size_t worker) { wake_(worker); }},
+          options_.deadline_ns),
       memory_(
           runtime, store, [this] { ring(); }, &routes),
       around_{

@@ -6,6 +6,7 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/cluster/record_body.hpp"
+#include "server/cluster/refusal.hpp"
 #include "server/commit/record_reader.hpp"
 
 namespace mxkv::server {
@@ -18,12 +19,15 @@ void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
 }  // namespace
 
 EpochPipeline::EpochPipeline(std::size_t workers, const Routes& routes, const runtime::Clock& clock,
-                             runtime::MemoryBudget* budget, PipelineHooks hooks)
-    : epochs_(workers, 1, 0),
+                             runtime::MemoryBudget* budget, PipelineHooks hooks, CommitGateOptions gate,
+                             std::uint64_t most_wait_ns)
+    : CommitGate(workers, std::move(gate)),
+      epochs_(workers, 1, 0),
       share_{.epochs = &epochs_, .budget = budget},
       routes_(routes),
       clock_(clock),
       hooks_(std::move(hooks)),
+      most_wait_ns_(most_wait_ns),
       closed_(epochs_.durable()),
       passed_(closed_),
       void_through_(routes.shards()),
@@ -43,8 +47,9 @@ EpochPipeline::~EpochPipeline() {
 
 // -- workers
 
-std::uint64_t EpochPipeline::begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
-  return desks_[worker.index()]->of_worker.begin_round(epochs_, worker, now_us);
+CommitGate::Round EpochPipeline::begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
+  const std::uint64_t mint_us = desks_[worker.index()]->of_worker.begin_round(epochs_, worker, now_us);
+  return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us()};
 }
 
 void EpochPipeline::end_round(runtime::WorkerId worker) noexcept {
@@ -59,7 +64,16 @@ void EpochPipeline::park(runtime::WorkerId worker) noexcept {
   }
 }
 
+std::string_view EpochPipeline::given_up_line() const noexcept {
+  return kNotAcknowledged;
+}
+
 // -- the cluster's thread
+
+void EpochPipeline::tell() {
+  changed();
+  hooks_.changed();
+}
 
 bool EpochPipeline::due() const noexcept {
   return wanted_ > closed_ ||
@@ -259,7 +273,7 @@ void EpochPipeline::pass_fences() {
   std::erase_if(fences_, [this](const Fence& fence) { return fence.told && fence.epoch <= passed_; });
   if (news) {
     failures_.fetch_add(1, std::memory_order_release);
-    hooks_.changed();
+    tell();
   }
 }
 
@@ -278,7 +292,7 @@ void EpochPipeline::publish() {
     news = true;
   }
   if (news) {
-    hooks_.changed();
+    tell();
   }
 }
 

@@ -120,7 +120,9 @@ void Durability::begin_journal(const Recovered& found) {
                      .early_bytes =
                          std::min<std::uint64_t>(WriterOptions{}.early_bytes, options_.buffer_bytes / 4),
                      .most_bytes = most_journal_bytes(options_.journal_most_bytes, checkpoint_bytes)},
-          .budget = &runtime_.budget()},
+          .budget = &runtime_.budget(),
+          .gate = {.most_waiting = options_.buffer_bytes,
+                   .wake = [this](std::size_t worker) { wake_(worker); }}},
       WriterHooks{.greatest_order = greatest_order,
                   .on_change = [this] { changed(); },
                   .warn = [this](std::string_view text) { log_.warn(std::string{text}); }});
@@ -131,8 +133,6 @@ void Durability::begin_journal(const Recovered& found) {
     buffers.push_back(&journal_->buffer(id));
   }
   feed_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::steady);
-  gate_ = std::make_unique<JournalGate>(*journal_, clock, runtime_.worker_count(), options_.buffer_bytes,
-                                        [this](std::size_t worker) { wake_(worker); });
   keeper_ =
       std::make_unique<CheckpointKeeper>(*journal_, clock, options_, journal_bytes, greatest_order,
                                          KeeperLines{[this](const std::string& text) { log_.warn(text); },
@@ -167,10 +167,9 @@ void Durability::start(std::function<void(std::size_t)> wake) {
 
 // On the writer's thread, after each group and each failure.
 void Durability::changed() {
-  if (gate_ == nullptr || wake_ == nullptr) {
+  if (wake_ == nullptr) {
     return;  // the start is not complete
   }
-  gate_->changed();
   keeper_->journal_changed();
   const JournalWriter& writer = journal_->writer();
   if (const std::uint64_t failures = writer.failures(); failures != failures_) [[unlikely]] {

@@ -17,7 +17,7 @@ void Connection::mark_output() {
   if (!std::exchange(session_->entry().awaits_disk, false)) {
     return;
   }
-  const DiskGate& disk = *net_.disk();
+  const CommitGate& disk = *net_.disk();
   if (const std::uint64_t epoch = disk.must_wait_for(); epoch > disk.durable()) {
     if (!gate_.holds()) {
       held_whole_ = whole;

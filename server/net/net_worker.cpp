@@ -168,7 +168,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     any = forwarder_->end_turn();
   }
   if (disk() != nullptr) [[unlikely]] {
-    disk()->end_round(worker.id().index());
+    disk()->end_round(worker.id());
   }
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
     any = static_cast<Connection*>(entry->owner)->settle() || any;

@@ -22,6 +22,7 @@
 
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/commit/commit_gate.hpp"
 #include "server/net/admin_source.hpp"
 #include "server/net/asio.hpp"
 #include "server/net/balancer.hpp"
@@ -36,7 +37,6 @@
 #include "server/net/net_counters.hpp"
 #include "server/net/run_delay.hpp"
 #include "server/net/socket_events.hpp"
-#include "server/reply/disk_gate.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -48,7 +48,7 @@ struct NetShared {
   WarningSink& log;
   ConnectionCounters connections{};
   SlowLog slow{};
-  DiskGate* disk = nullptr;         ///< null: no journal
+  CommitGate* disk = nullptr;       ///< null: no journal
   ClusterStore* cluster = nullptr;  ///< null: this node serves all keys
   config::BalanceOptions balance{.mode = config::balance_mode::off};
   ClientTable clients{};
@@ -146,7 +146,7 @@ class NetWorker final : public runtime::Poller, private InputRelief, private Log
   /// A connection begins or stops waiting for its socket to take output.
   void sending_waits(bool begins);
   /// Null: there is no journal.
-  [[nodiscard]] DiskGate* disk() const noexcept { return shared_.disk; }
+  [[nodiscard]] CommitGate* disk() const noexcept { return shared_.disk; }
   [[nodiscard]] bool reads_paused() const noexcept { return reads_paused_; }
   /// The connection has output that waits for the disk, until reached_disk() releases all of it.
   void holds_output(Connection& connection);

@@ -13,10 +13,8 @@ namespace mxkv::server {
 // Asks once for the state that holds in this round, before any task runs.
 void NetWorker::begin_disk_round() {
   runtime::Worker& worker = host_.worker;
-  if (std::exchange(parked_, false)) {
-    disk()->unpark(worker.id().index());
-  }
-  const DiskGate::Round round = disk()->begin_round(worker.id().index(), worker.now_us());
+  parked_ = false;
+  const CommitGate::Round round = disk()->begin_round(worker.id(), worker.now_us());
   WorkerContext& context = store_.context(worker.id());
   context.mint_us = round.mint_us;
   // A flush set after the horizon acts on items that are older, and these do not show that the flush is new.
@@ -70,7 +68,7 @@ void NetWorker::give_up_late() {
 // the fence of the publisher.
 bool NetWorker::may_park() {
   if (told_waits_) {
-    const DiskGate& gate = *disk();
+    const CommitGate& gate = *disk();
     std::atomic_thread_fence(std::memory_order_seq_cst);
     if (gate.durable() != durable_ || gate.broken() != broken_ || gate.reads_paused() != reads_paused_) {
       return false;
@@ -82,8 +80,8 @@ bool NetWorker::may_park() {
 
 void NetWorker::park() noexcept {
   if (!std::exchange(parked_, true)) {
-    disk()->end_round(host_.worker.id().index());
-    disk()->park(host_.worker.id().index());
+    disk()->end_round(host_.worker.id());
+    disk()->park(host_.worker.id());
   }
 }
 
@@ -125,7 +123,7 @@ void NetWorker::note_waits() {
   counters_.held.store(held_.size(), std::memory_order_relaxed);
   const bool waits = !held_.empty() || !journal_waiters_.empty();
   if (std::exchange(told_waits_, waits) != waits) {
-    disk()->waits(host_.worker.id().index(), waits);
+    disk()->waits(host_.worker.id(), waits);
   }
 }
 

@@ -125,7 +125,7 @@ class NoPoller final : public runtime::Poller {
 
 struct Network::Parts {
   Parts(runtime::Runtime& runtime_, const Settings& settings_, const config::BalanceOptions& balance,
-        WarningSink& log, DiskGate* disk, ClusterStore* cluster, Credentials& credentials_)
+        WarningSink& log, CommitGate* disk, ClusterStore* cluster, Credentials& credentials_)
       : runtime(runtime_),
         credentials(credentials_),
         shared{.log = log, .disk = disk, .cluster = cluster, .balance = balance},
@@ -246,7 +246,7 @@ struct Network::Parts {
 Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies,
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
                  Credentials& credentials, const config::StatsOptions& stats,
-                 const config::BalanceOptions& balance, WarningSink& log, DiskGate* disk,
+                 const config::BalanceOptions& balance, WarningSink& log, CommitGate* disk,
                  ClusterStore* cluster)
     : parts_(std::make_unique<Parts>(runtime, Settings{limits, stats, balance}, balance, log, disk, cluster,
                                      credentials)) {

@@ -13,6 +13,7 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
+#include "server/commit/commit_gate.hpp"
 #include "server/net/admin_source.hpp"
 #include "server/net/client_table.hpp"
 #include "server/net/connection_facts.hpp"
@@ -23,7 +24,6 @@
 #include "server/net/request_sampler.hpp"
 #include "server/net/tls_context.hpp"
 #include "server/net/warning_sink.hpp"
-#include "server/reply/disk_gate.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 
@@ -38,7 +38,7 @@ class Network {
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
           const config::StatsOptions& stats, const config::BalanceOptions& balance, WarningSink& log,
-          DiskGate* disk = nullptr, ClusterStore* cluster = nullptr);
+          CommitGate* disk = nullptr, ClusterStore* cluster = nullptr);
   /// After the runtime has stopped.
   ~Network();
   Network(const Network&) = delete;

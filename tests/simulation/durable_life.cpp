@@ -37,7 +37,6 @@ DurableLife::~DurableLife() {
   checkpointer_.reset();
   store_.tree().commits().listen(nullptr);
   keeper_.reset();
-  gate_.reset();
   journal_.reset();
   index::testing::drain(store_.tree(), machine_.runtime);
   const index::testing::LiveBytes left = index::testing::live_bytes(machine_.runtime);
@@ -90,11 +89,8 @@ void DurableLife::make_journal() {
     return std::max(store_.greatest_order(now_us()), store_.tree().commits().floor());
   };
   server::WriterHooks hooks{.greatest_order = greatest_order};
-  hooks.on_change = [this] {
-    if (gate_) {
-      gate_->changed();
-    }
-  };
+  options.gate = {.most_waiting = std::uint64_t{1} << 30U,
+                  .wake = [this](std::size_t worker) { bells_.ring(worker); }};
   journal_ = std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
   std::vector<server::RecordBuffer*> buffers;
   for (std::size_t i = 0; i < workers(); ++i) {
@@ -102,8 +98,6 @@ void DurableLife::make_journal() {
     buffers.back()->set_context(&machine_[i]);
   }
   feed_ = std::make_unique<server::StoreJournal>(std::move(buffers), server::record_times::steady);
-  gate_ = std::make_unique<server::JournalGate>(*journal_, machine_.clock, workers(), std::uint64_t{1} << 30U,
-                                                [this](std::size_t worker) { bells_.ring(worker); });
   keeper_ = std::make_unique<server::CheckpointKeeper>(*journal_, machine_.clock, config::DurabilityOptions{},
                                                        0, greatest_order, server::KeeperLines{});
   checkpointer_ = std::make_unique<server::Checkpointer>(
@@ -133,9 +127,9 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
                                                                      store_.tree(), random_, false);
   progress_ = std::make_unique<StoreProgress>(machine_.runtime, store_);
   whims_.set_world(store_, *stepper_, *record_);
-  whims_.set_disk(*gate_);
+  whims_.set_disk(*journal_);
   for (std::size_t i = 0; i < workers(); ++i) {
-    disks_.emplace_back(*gate_, store_, machine_[i]);
+    disks_.emplace_back(*journal_, store_, machine_[i]);
     pollers_.emplace_back(bells_, machine_[i], store_, replies_, *record_, whims_, random_, options_.store);
     pollers_.back().set_disk(disks_.back());
     machine_[i].set_poller(pollers_.back());

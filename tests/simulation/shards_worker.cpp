@@ -31,7 +31,7 @@ void ShardsWorker::arrive(ShardsRequest& request) {
 // Looks at failures() before durable(): see EpochPipeline::pass_fences().
 void ShardsWorker::begin_round() {
   began_ns_ = place_.clock.monotonic_ns();
-  mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us());
+  mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us()).mint_us;
   horizon_us_ = place_.pipeline.epochs().horizon_us();
   if (const std::uint64_t broken = place_.pipeline.failures(); std::exchange(broken_, broken) != broken) {
     if (place_.rules.gives_up_what_waits) {

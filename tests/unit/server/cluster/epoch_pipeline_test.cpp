@@ -34,7 +34,7 @@ class EpochPipelineTest : public testing::Test {
   }
   /// A round of a worker in which it changes keys.
   std::uint64_t round(std::size_t worker, const std::vector<std::string>& keys = {}) {
-    orders = std::max(orders, pipeline.begin_round(id(worker), clock.unix_us()));
+    orders = std::max(orders, pipeline.begin_round(id(worker), clock.unix_us()).mint_us);
     for (const std::string& key : keys) {
       pipeline.buffer(id(worker)).append(GoneRecord{.order = ++orders, .key = key});
     }

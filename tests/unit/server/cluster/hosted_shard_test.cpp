@@ -115,7 +115,7 @@ class HostedShardTest : public testing::Test {
   /// A round of the worker, maybe with a change of a key, and a turn of the cluster's thread.
   void turn(const std::string& key = {}) {
     clock.advance_us(100'000);
-    orders = std::max(orders, pipeline.begin_round(kWorker, clock.unix_us()));
+    orders = std::max(orders, pipeline.begin_round(kWorker, clock.unix_us()).mint_us);
     if (!key.empty()) {
       pipeline.buffer(kWorker).append(GoneRecord{.order = ++orders, .key = key});
     }

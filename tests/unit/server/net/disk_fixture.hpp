@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "server/net/net_worker.hpp"
 #include "server/reply/worker_replies.hpp"
@@ -16,9 +17,11 @@
 namespace mxkv::server::test {
 
 /// Follows a store's changes. Each is of the epoch that is open; sync() puts all of them on disk.
-class FakeDisk final : public DiskGate, public index::CommitListener<std::string_view> {
+class FakeDisk final : public CommitGate, public index::CommitListener<std::string_view> {
  public:
-  explicit FakeDisk(Store& store) : store_(store) { store.tree().commits().listen(this); }
+  explicit FakeDisk(Store& store) : CommitGate(1, {.most_waiting = 0}), store_(store) {
+    store.tree().commits().listen(this);
+  }
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& /*worker*/) noexcept override {
     using index::change;
@@ -26,21 +29,21 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
       recorded = current;
     }
   }
-  Round begin_round(std::size_t /*worker*/, std::uint64_t now_us) noexcept override {
+  Round begin_round(runtime::WorkerId /*worker*/, std::uint64_t now_us) noexcept override {
+    unparks += std::exchange(parked_, false) ? 1 : 0;
     mint_us = std::max(mint_us, now_us);
     return {mint_us, reads_wait ? horizon_us : WorkerContext::kNoHorizon};
   }
-  void end_round(std::size_t /*worker*/) noexcept override { ++ended_rounds; }
-  void park(std::size_t /*worker*/) noexcept override { ++parks; }
-  void unpark(std::size_t /*worker*/) noexcept override { ++unparks; }
-  void waits(std::size_t /*worker*/, bool begins) noexcept override {
-    EXPECT_NE(waiting, begins) << "it is told once";
-    waiting = begins;
+  void end_round(runtime::WorkerId /*worker*/) noexcept override { ++ended_rounds; }
+  void park(runtime::WorkerId /*worker*/) noexcept override {
+    parked_ = true;
+    ++parks;
   }
+  [[nodiscard]] bool waiting() const noexcept { return worker_waits(runtime::WorkerId{0}); }
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override { return recorded; }
   [[nodiscard]] std::uint64_t durable() const noexcept override { return on_disk; }
   [[nodiscard]] std::uint64_t broken() const noexcept override { return broken_; }
-  [[nodiscard]] bool reads_paused() const noexcept override { return full; }
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override { return full ? 1 : 0; }
   [[nodiscard]] const char* refusal() const noexcept override { return reason; }
   [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_ns; }
   [[nodiscard]] std::string_view given_up_line() const noexcept override { return line; }
@@ -62,7 +65,6 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   std::uint64_t mint_us = 0;
   bool reads_wait = true;
   bool full = false;
-  bool waiting = false;
   const char* reason = nullptr;
   std::uint64_t most_ns = 0;
   std::string_view line;
@@ -71,8 +73,11 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   int unparks = 0;
 
  private:
+  void wanted() noexcept override {}
+
   Store& store_;
   std::uint64_t broken_ = 0;
+  bool parked_ = true;
 };
 
 /// One worker, which serves what connects to it.

@@ -15,24 +15,27 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Holds every reply to a write back until the test lets them go, as logs do until the brokers have answered.
-class LateLog final : public DiskGate {
+class LateLog final : public CommitGate {
  public:
-  Round begin_round(std::size_t /*worker*/, std::uint64_t now_us) noexcept override {
+  LateLog() : CommitGate(kMostWorkers, {}) {}
+
+  Round begin_round(runtime::WorkerId /*worker*/, std::uint64_t now_us) noexcept override {
     return {now_us, WorkerContext::kNoHorizon};
   }
-  void end_round(std::size_t /*worker*/) noexcept override {}
-  void park(std::size_t /*worker*/) noexcept override {}
-  void unpark(std::size_t /*worker*/) noexcept override {}
-  void waits(std::size_t /*worker*/, bool /*begins*/) noexcept override {}
+  void end_round(runtime::WorkerId /*worker*/) noexcept override {}
+  void park(runtime::WorkerId /*worker*/) noexcept override {}
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override { return 1; }
   [[nodiscard]] std::uint64_t durable() const noexcept override { return durable_; }
   [[nodiscard]] std::uint64_t broken() const noexcept override { return 0; }
-  [[nodiscard]] bool reads_paused() const noexcept override { return false; }
-  [[nodiscard]] const char* refusal() const noexcept override { return nullptr; }
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override { return 0; }
 
   void let_go() noexcept { durable_ = 1; }
 
  private:
+  static constexpr std::size_t kMostWorkers = 8;
+
+  void wanted() noexcept override {}
+
   std::atomic<std::uint64_t> durable_{0};
 };
 

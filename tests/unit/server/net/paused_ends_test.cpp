@@ -73,7 +73,7 @@ TEST(PausedEnds, WhileItsReplyWaitsForTheDisk) {
     server.shared.workers.push_back(&server.net);
     EndingClient client{ground_of(server)};
     client.put("set k 0 0 1\r\nv\r\n");
-    ASSERT_TRUE(wait_until(ground_of(server), [&] { return server.disk.waiting; }));
+    ASSERT_TRUE(wait_until(ground_of(server), [&] { return server.disk.waiting(); }));
     expect_free(client, ground_of(server), way, "", [&] { server.sync(); });
   }
 }

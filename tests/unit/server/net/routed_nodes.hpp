@@ -43,7 +43,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
     std::optional<config::TlsOptions> tls{};  ///< of nodes among each other
     config::LimitOptions limits{};
     config::StatsOptions stats{};
-    DiskGate* gate = nullptr;  ///< that holds replies back; null: none does
+    CommitGate* gate = nullptr;  ///< that holds replies back; null: none does
   };
 
   explicit RoutedNode(const Options& options)
