@@ -14,7 +14,7 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
     found.push_back(
         {origin == nullptr ? Origin{} : *origin, "memory.limit",
          format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
-             " of this machine: the system kills or swaps the process before the limit is reached"});
+             " of this machine: the kernel kills or swaps the process before the limit is reached"});
   }
   Findings idle = switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size());
   found.insert(found.end(), idle.begin(), idle.end());

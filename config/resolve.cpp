@@ -143,7 +143,7 @@ class Resolver {
       }
       if (admin[i].reads != listener_reads::owner) {
         report("admin.listeners[" + std::to_string(i) + "].reads",
-               "nobody reads keys there (allowed: a listener without reads)");
+               "its clients read no keys (allowed: a listener without reads)");
       }
     }
   }

@@ -111,7 +111,7 @@ void properties(SchemaVisitor& visitor, std::map<std::string, std::string>& targ
       "properties",
       NamesField{.set = [&target](const std::string& name, std::string_view text) -> Mistake {
                    if (name == "bootstrap.servers" || name == "metadata.broker.list") {
-                     return Error{"is not to be set here (allowed: cluster.brokers)"};
+                     return Error{"must not be set here (allowed: cluster.brokers)"};
                    }
                    const bool known_form = !name.empty() && std::ranges::all_of(name, [](char c) {
                      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||

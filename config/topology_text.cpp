@@ -83,7 +83,7 @@ std::string summary(const Topology& topology, const MachineFacts& facts) {
     text += "; control group: at most " + format_size_rounded(facts.cgroup_limit_bytes);
   }
   if (facts.cgroup_cpus != 0) {
-    text += "; control group: time of " + count_of(facts.cgroup_cpus, "CPU");
+    text += "; control group: CPU time of " + count_of(facts.cgroup_cpus, "CPU");
   }
   return text;
 }

@@ -20,7 +20,7 @@
 // is in the leaf's floor before. A change in place passes with the values that the record is going to have.
 //
 // *Order*: every change of a key, operations on its range included, has a greater order than the ones before.
-// A put's order is its record's unique. The order of a gone or touched entry is in no record, so the leaf's
+// A put's order is in its record. The order of a gone or touched entry is in no record, so the leaf's
 // order floor is raised to it, and later orders are minted above the floor. An operation on a range claims an
 // order of its own above all that it follows, and raises the tree's floor to it, before it lets go of the
 // range.
@@ -76,7 +76,7 @@ struct Change {
     return {
         .what = change::touched, .marks = static_cast<std::uint8_t>(marks), .expiry = expiry, .order = order};
   }
-  /// `order`: no unique up to it may be minted again; 0 where the record holds its order itself.
+  /// `order`: no order up to it may be minted again; 0 where the record holds its order itself.
   [[nodiscard]] static Change part(std::uint64_t order) noexcept { return of(change::part, order); }
   [[nodiscard]] static Change unseen(std::uint64_t order = 0) noexcept { return of(change::unseen, order); }
 

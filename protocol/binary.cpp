@@ -99,7 +99,7 @@ BinaryParsed refused_and_closed(binary_status error) noexcept {
   return {.what = outcome::error, .consumed = kBinaryHeaderBytes, .error = error, .closes = true};
 }
 
-/// Takes the terms that the verb does not say, such as a unique or a first number, into MetaFlags.
+/// Takes the terms that the verb does not say, such as a cas or a first number, into MetaFlags.
 void take_terms(verb op, const char* extras, const Header& header, Request& request) noexcept {
   MetaFlags& flags = request.meta;
   flags.binary_key = !is_printable_key(request.key);
@@ -115,7 +115,7 @@ void take_terms(verb op, const char* extras, const Header& header, Request& requ
       request.exptime = read_big<std::uint32_t>(extras + 4);
       flags.exptime = request.exptime;
       if (flags.has_compare) {
-        request.op = verb::cas;  // with a unique, Set, Add and Replace are the same
+        request.op = verb::cas;  // with a cas, Set, Add and Replace are the same
       } else if (op != verb::set) {
         flags.mode = op == verb::add ? 'E' : 'R';
       }

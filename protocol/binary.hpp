@@ -4,10 +4,10 @@
 //    0 magic 0x80 | opcode     | key bytes (2)
 //    4 extras bytes | data type | reserved (2)
 //    8 body bytes (4): extras, key and value together
-//   12 opaque (4) | 16 cas unique (8) | 24 extras | key | value
+//   12 opaque (4) | 16 cas (8) | 24 extras | key | value
 //
 // All numbers are big-endian. A request becomes the same Request as the text command of that meaning: a
-// classic verb. Terms that the classic form cannot say (a unique to compare, an initial number) go into the
+// classic verb. Terms that the classic form cannot say (a cas to compare, an initial number) go into the
 // flags of the meta form, and so does the opcode, which says how the request is answered.
 //
 // As in the text protocol, the server receives the value, not the parser. A header that contradicts itself

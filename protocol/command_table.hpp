@@ -94,7 +94,7 @@ struct PointTerms {
   point_action action = point_action::read;
   store_mode mode = store_mode::set;
   bool down = false;      ///< count: subtract
-  bool compares = false;  ///< only if the item has the unique `compare`
+  bool compares = false;  ///< only if the item has the cas `compare`
   bool touches = false;   ///< the item gets a new time to live, `exptime`
   bool ordered = false;   ///< the request has a place in the order of its connection's writes
 };

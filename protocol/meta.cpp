@@ -93,7 +93,7 @@ class FlagReader {
         flags_.has_compare = take(rest, flags_.compare, kBadToken);
         return true;
       case 'E':
-        (void)take(rest, flags_.unique, kBadToken);
+        (void)take(rest, flags_.cas, kBadToken);
         return true;
       case 'J':
         (void)take(rest, flags_.initial, kBadInitial);
@@ -253,7 +253,7 @@ Parsed parse_meta_set(CommandLine line) noexcept {
   }
   if (request.value_bytes > line.limits.value_bytes) {
     Parsed parsed = refused(kTooLarge, block);
-    parsed.delete_key = true;
+    parsed.too_large = parsed.delete_key = true;
     return parsed;
   }
   return accepted();

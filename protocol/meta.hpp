@@ -39,9 +39,9 @@ struct MetaFlags {
   std::int64_t vivify_exptime = 0;  ///< N: as sent
   std::int64_t recache = 0;         ///< R: as sent
   std::uint64_t compare = 0;        ///< C
-  std::uint64_t unique = 0;   ///< E: the item's new unique; 0: a fresh one, because no item has the unique 0
-  std::uint64_t delta = 1;    ///< D
-  std::uint64_t initial = 0;  ///< J
+  std::uint64_t cas = 0;            ///< E: the item's new cas; 0: a fresh one, because no item has the cas 0
+  std::uint64_t delta = 1;          ///< D
+  std::uint64_t initial = 0;        ///< J
 
   /// Whether mg with these flags changes the item. Marking its winner does not count.
   [[nodiscard]] bool changes_item() const noexcept { return vivify || has_exptime; }
@@ -78,15 +78,5 @@ inline constexpr MetaFlags kBinaryKeyAlone = [] {
   flags.binary_key = true;
   return flags;
 }();
-
-/// First word of a meta reply.
-enum class meta_code : std::uint8_t {
-  value,       ///< VA: a data block follows
-  done,        ///< HD
-  miss,        ///< EN
-  not_found,   ///< NF
-  not_stored,  ///< NS
-  exists,      ///< EX
-};
 
 }  // namespace mxkv::protocol

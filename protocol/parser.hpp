@@ -24,10 +24,11 @@ enum class outcome : std::uint8_t {
 
 struct Parsed {
   outcome what = outcome::need_more;
-  std::size_t consumed = 0;   ///< bytes of the command line, LF included
-  std::uint64_t swallow = 0;  ///< bytes that follow and belong to the refused command
-  std::string_view error;     ///< a whole reply line with CR LF
-  bool delete_key = false;    ///< too large a value of a set: the server deletes request.key first (rule 18)
+  std::size_t consumed = 0;     ///< bytes of the command line, LF included
+  std::uint64_t swallow = 0;    ///< bytes that follow and belong to the refused command
+  std::string_view error;       ///< a whole reply line with CR LF
+  bool too_large = false;       ///< the value is longer than the server takes
+  bool delete_key = false;      ///< too_large, of a set: the server deletes request.key first (rule 18)
   bool length_unknown = false;  ///< a data block may follow, but its length could not be read (rule 12)
   bool closes = false;  ///< close behind `error`: the number of lines of the refused command is unknown
 };

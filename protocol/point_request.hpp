@@ -33,7 +33,7 @@ struct PointRequest {
   }
   /// N: makes an item where there is none, though the command does not store.
   [[nodiscard]] bool vivifies() const noexcept { return flags != nullptr && flags->vivify; }
-  /// I: a unique older than the item's does not refuse the request, but marks its result as stale.
+  /// I: a cas older than the item's does not refuse the request, but marks its result as stale.
   [[nodiscard]] bool invalidates() const noexcept { return flags != nullptr && flags->invalidate; }
   /// Joins the value that was sent to the value of the item.
   [[nodiscard]] bool joins() const noexcept {
@@ -84,7 +84,7 @@ struct PointRequest {
     point.take(request.meta);
   } else {
     point.exptime = request.exptime;
-    point.compare = request.cas_unique;
+    point.compare = request.cas;
     point.delta = request.delta;
   }
   return point;

@@ -33,7 +33,7 @@ inline constexpr std::string_view kBadDelete =
 inline constexpr std::string_view kBadEncoding = "CLIENT_ERROR error decoding key\r\n";
 inline constexpr std::string_view kBadCursor = "CLIENT_ERROR bad cursor\r\n";
 inline constexpr std::string_view kBareEnd =
-    "CLIENT_ERROR the end of a range begins with [ or (, or is - or +\r\n";
+    "CLIENT_ERROR the end of the range must begin with [ or (, or be - or +\r\n";
 inline constexpr std::string_view kForeignCursor = "CLIENT_ERROR the cursor leads out of the range\r\n";
 inline constexpr std::string_view kNonNumeric =
     "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n";
@@ -41,11 +41,14 @@ inline constexpr std::string_view kTooLarge = "SERVER_ERROR object too large for
 inline constexpr std::string_view kOutOfMemory = "SERVER_ERROR out of memory storing object\r\n";
 inline constexpr std::string_view kNoInputMemory = "SERVER_ERROR out of memory reading request\r\n";
 inline constexpr std::string_view kNoReplyMemory = "SERVER_ERROR out of memory writing response\r\n";
+inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory forwarding\r\n";
+/// The beginning of a sentence: the request may have been executed, or may be yet.
+inline constexpr std::string_view kOutcomeUnknown = "SERVER_ERROR outcome unknown";
 inline constexpr std::string_view kBinaryKey = "SERVER_ERROR binary key, use mr\r\n";
 inline constexpr std::string_view kShutdownOff = "SERVER_ERROR: shutdown not enabled\r\n";
 inline constexpr std::string_view kBadShutdown = "CLIENT_ERROR invalid shutdown mode\r\n";
 inline constexpr std::string_view kBadName =
-    "CLIENT_ERROR a name has at most 64 letters, digits and signs\r\n";
+    "CLIENT_ERROR a client name has at most 64 letters, digits and signs\r\n";
 inline constexpr std::string_view kTooManyWatchers = "WATCHER_TOO_MANY log watcher limit reached\r\n";
 // Of authentication.
 inline constexpr std::string_view kUnauthenticated = "CLIENT_ERROR unauthenticated\r\n";
@@ -53,7 +56,7 @@ inline constexpr std::string_view kLongLogin = "CLIENT_ERROR auth token too long
 inline constexpr std::string_view kBadLoginEnd = "CLIENT_ERROR bad command line termination\r\n";
 inline constexpr std::string_view kBadLogin = "CLIENT_ERROR bad authentication token format\r\n";
 inline constexpr std::string_view kWrongLogin = "CLIENT_ERROR authentication failure\r\n";
-inline constexpr std::string_view kBusyLogin = "SERVER_ERROR too many logins wait\r\n";
+inline constexpr std::string_view kBusyLogin = "SERVER_ERROR too many logins are waiting\r\n";
 inline constexpr std::string_view kTooManyOfUser = "SERVER_ERROR too many connections of this user\r\n";
 inline constexpr std::string_view kForbidden = "CLIENT_ERROR forbidden\r\n";
 inline constexpr std::string_view kWantsTls = "ERROR this listener speaks TLS only\r\n";
@@ -74,11 +77,11 @@ inline constexpr std::string_view kBadMetaArithmeticMode = "CLIENT_ERROR invalid
 inline constexpr std::string_view kBadMetaArithmetic = "CLIENT_ERROR invalid or duplicate flag\r\n";
 
 // Of ranges in the meta form.
-inline constexpr std::string_view kPrefixHasNoBound = "CLIENT_ERROR p goes with none of H i o\r\n";
-inline constexpr std::string_view kBadCountFlags = "CLIENT_ERROR A U k go with D only, M only without\r\n";
-inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx goes forward only\r\n";
-inline constexpr std::string_view kLockedCount = "CLIENT_ERROR X goes without D: prefixes come in pages\r\n";
-inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X is all or nothing: without G and U\r\n";
+inline constexpr std::string_view kPrefixHasNoBound = "CLIENT_ERROR p excludes H, i and o\r\n";
+inline constexpr std::string_view kBadCountFlags = "CLIENT_ERROR A, U and k need D, M excludes D\r\n";
+inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx does not allow r\r\n";
+inline constexpr std::string_view kLockedCount = "CLIENT_ERROR X excludes D\r\n";
+inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X excludes G and U\r\n";
 inline constexpr std::string_view kTouchNeedsTime = "CLIENT_ERROR mt needs T\r\n";
 /// For mc and mx with X, and for mt: more keys than A, or the server, allows.
 inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR too many keys in the range\r\n";

@@ -75,7 +75,7 @@ struct Request {
   std::uint32_t flags = 0;      ///< storage
   std::int64_t exptime = 0;  ///< storage, touch, gat, mt: as sent; flush_all: the delay; debugtime: seconds
   std::uint64_t value_bytes = 0;  ///< storage: length of the data block without its CR LF
-  std::uint64_t cas_unique = 0;   ///< cas
+  std::uint64_t cas = 0;          ///< of cas: the number to compare with
   std::uint64_t delta = 0;        ///< incr, decr
   std::uint32_t verbosity = 0;    ///< verbosity: the level
   std::uint32_t mebibytes = 0;    ///< cache_memlimit

@@ -70,8 +70,8 @@ void append_flags(std::string& out, const PointRequest& request, const ValueTerm
   if (flags.has_compare) {
     append(out, " C", flags.compare);
   }
-  if (flags.unique != 0) {
-    append(out, " E", flags.unique);
+  if (flags.cas != 0) {
+    append(out, " E", flags.cas);
   }
   if (flags.delta != MetaFlags{}.delta) {
     append(out, " D", flags.delta);

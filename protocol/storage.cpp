@@ -1,4 +1,4 @@
-// set add replace append prepend cas (rules 15-23): <key> <flags> <exptime> <bytes> [<unique>] [noreply].
+// set add replace append prepend cas (rules 15-23): <key> <flags> <exptime> <bytes> [<cas>] [noreply].
 //
 // The length is read before anything else is checked. Once it is known, every error swallows the data block,
 // so that the stream stays in step. Without a length, nothing can be swallowed.
@@ -20,7 +20,7 @@ Parsed parse_storage(CommandLine line) noexcept {
   const std::uint64_t block = request.value_bytes + kCrLf.size();
   bool good = key.is_key() && read_u32(flags.text, request.flags) && read_i64(exptime.text, request.exptime);
   if (request.op == verb::cas) {
-    good = read_u64(tokens.next().text, request.cas_unique) && good;
+    good = read_u64(tokens.next().text, request.cas) && good;
   }
   if (!take_noreply(tokens, request) || !good) {
     return refused_aloud_or_not(tokens, key.text, kBadFormat, block);
@@ -28,6 +28,7 @@ Parsed parse_storage(CommandLine line) noexcept {
   request.key = key.text;
   if (request.value_bytes > line.limits.value_bytes) {
     Parsed parsed = refused(request.noreply ? std::string_view() : kTooLarge, block);
+    parsed.too_large = true;
     parsed.delete_key = request.op == verb::set;
     return parsed;
   }

@@ -1,4 +1,4 @@
-# What is installed, and the packages: `cmake --preset release`, build, then `cpack` in build/release, for Debian, or
+# Installation and packages: `cmake --preset release`, build, then `cpack` in build/release, for Debian, or
 # `cpack -G RPM`, for a system of RPM packages that it is built on.
 #
 # Component `program` is what `cmake --install` takes: it goes below the prefix. Component `system` has absolute
@@ -44,7 +44,7 @@ foreach(page server/mxkvd.1 bench/mxkv-ycsb.1 protocol/clients/cli/mxkv-cli.1)
   endif()
 endforeach()
 
-# Pages that are written from what is documented anyway: protocol, statistics, configuration.
+# Manual pages that are made from other documents: protocol, statistics, configuration.
 find_program(MXKV_LOWDOWN lowdown)
 if(MXKV_LOWDOWN)
   foreach(page "protocol;protocol/PROTOCOL.md;mxkv-protocol.7" "stats;server/STATS.md;mxkv-stats.7"
@@ -69,7 +69,7 @@ install(FILES ${units} DESTINATION /lib/systemd/system COMPONENT system EXCLUDE_
 install(FILES ${units} DESTINATION lib/systemd/system COMPONENT system_rpm EXCLUDE_FROM_ALL)
 install(FILES server/rpm/sysusers.conf DESTINATION lib/sysusers.d RENAME mxkv.conf
   COMPONENT system_rpm EXCLUDE_FROM_ALL)
-# A package's upgrade is no reason to lose what is stored.
+# The packaged configuration stores the data, so that an upgrade of the package does not lose it.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/mxkv.yaml)
 file(READ config/mxkv.yaml packaged_config)
 foreach(change "directory: none|directory: /var/lib/mxkv" "sync: commit|sync: never")
@@ -96,7 +96,7 @@ set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_SET_DESTDIR ON)  # for the absolute places
 set(CPACK_INSTALL_PREFIX /usr)
-# Strips what is packaged, into a second package, mxkv-dbgsym: what a core, or the report of a crash, is read with.
+# Strips the packaged programs. Their debug symbols, for cores and crash reports, are a second package, mxkv-dbgsym.
 set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
 set(CPACK_BUILD_SOURCE_DIRS ${PROJECT_SOURCE_DIR};${PROJECT_BINARY_DIR})
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS

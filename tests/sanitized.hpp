@@ -1,5 +1,5 @@
-// Whether a sanitizer looks on: then everything takes ten times as long and longer, and what is tried at random, or
-// place by place, is tried less often.
+// Whether the program runs under a sanitizer: then everything takes ten times as long or longer, and random or exhaustive tests
+// try fewer cases.
 #pragma once
 
 namespace mxkv {

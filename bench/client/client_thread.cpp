@@ -76,7 +76,7 @@ void ClientThread::drop(std::size_t index) {
 void ClientThread::settle(std::size_t index, Connection::Status status) {
   if (status == Connection::Status::broken) {
     if (problem_.empty()) {
-      problem_ = "a connection was closed by the server or its replies made no sense";
+      problem_ = "the server closed a connection, or sent a reply that does not follow the protocol";
     }
     drop(index);
   } else if (status == Connection::Status::idle && !pacer_.paced()) {

@@ -78,7 +78,8 @@ void Interrupt::wait() {
       end_by(number);
     }
     signal_.store(number, std::memory_order_relaxed);
-    std::fputs("mxkv-ycsb: interrupted: ends when the replies are in; again to end at once\n", stderr);
+    std::fputs("mxkv-ycsb: interrupted: waiting for the replies in flight; interrupt again to end at once\n",
+               stderr);
     make_readable(came_);
   }
 }

@@ -44,17 +44,17 @@ void add_measuring_flags(CLI::App& command, Options& options) {
   static const std::map<std::string, std::uint64_t> kUnits{{"ms", 1}, {"s", 1000}, {"m", 60'000}};
   command
       .add_option("--arrivals", options.arrivals,
-                  "with --target: constant gaps, or poisson (exponential gaps)")
+                  "with --target: gaps between operations: constant, or poisson (exponential)")
       ->transform(CLI::CheckedTransformer(kArrivals))
       ->option_text("constant|poisson");
   command
       .add_option("--warmup", options.warmup_ms,
-                  "what ends in this time (5s, 500ms) is not measured; it counts to the "
+                  "operations that end in this time (5s, 500ms) are not measured; they count to the "
                   "operations and to --maxexecutiontime")
       ->transform(CLI::AsNumberWithUnit(kUnits, CLI::AsNumberWithUnit::UNIT_REQUIRED))
       ->option_text("TIME");
-  command.add_option("--json", options.json_file, "write the whole result there")->option_text("FILE");
-  command.add_option("--csv", options.csv_file, "write a table of the run and of its seconds")
+  command.add_option("--json", options.json_file, "write the whole result to FILE")->option_text("FILE");
+  command.add_option("--csv", options.csv_file, "write a table of the run and of each second to FILE")
       ->option_text("FILE");
   command
       .add_option("--hgrm", options.hgrm_prefix,
@@ -67,8 +67,8 @@ void add_measuring_flags(CLI::App& command, Options& options) {
 
 /// Flags for TLS and login.
 void add_door_flags(CLI::App& command, Flags& flags) {
-  command.add_flag("--tls", flags.tls.wanted, "speak TLS");
-  command.add_option("--ca", flags.tls.ca, "with --tls: the server's certificate leads to one in there")
+  command.add_flag("--tls", flags.tls.wanted, "use TLS on all connections");
+  command.add_option("--ca", flags.tls.ca, "with --tls: authorities that may sign the server's certificate")
       ->option_text("FILE");
   CLI::Option* const certificate =
       command.add_option("--cert", flags.tls.certificate, "with --tls: the client's own certificate")
@@ -77,11 +77,12 @@ void add_door_flags(CLI::App& command, Flags& flags) {
       command.add_option("--key", flags.tls.key, "with --cert: its key")->option_text("FILE");
   certificate->needs(key);
   key->needs(certificate);
-  command.add_flag("--insecure", flags.tls.insecure, "with --tls: whoever the server is");
+  command.add_flag("--insecure", flags.tls.insecure, "with --tls: accept any server certificate");
   CLI::Option* const user =
       command.add_option("--user", flags.options.server.user, "log in with this name")->option_text("NAME");
   CLI::Option* const password =
-      command.add_option("--password-file", flags.password_file, "with --user: the password, a line")
+      command
+          .add_option("--password-file", flags.password_file, "with --user: its first line is the password")
           ->option_text("FILE");
   user->needs(password);
   password->needs(user);
@@ -89,40 +90,40 @@ void add_door_flags(CLI::App& command, Flags& flags) {
 
 void add_flags(CLI::App& command, Flags& flags) {
   Options& options = flags.options;
-  command.add_option("-P", flags.files, "file of properties, as YCSB's workload files; several: later wins")
+  command.add_option("-P", flags.files, "file of properties, as YCSB's workload files; later files win")
       ->allow_extra_args(false);
   command
       .add_option("-p", flags.settings,
-                  "NAME=VALUE, a property; wins over files, and the later over the earlier")
+                  "NAME=VALUE, a property; wins over files, later ones over earlier ones")
       ->allow_extra_args(false);
   command.add_option(
       "--workload", flags.preset,
-      "a to f as in YCSB; get, set, scan or multiget alone, uniform: as if its file stood before all -P");
+      "a to f as in YCSB; get, set, scan or multiget: one kind of operation, uniform; every -P wins over it");
   command.add_option("--server", flags.server,
                      "HOST:PORT or unix:PATH of the server (127.0.0.1:11211; redis 127.0.0.1:6379)");
   command
       .add_option("--server-kind", flags.server_kind,
-                  "what the server is: mxkv, memcached, redis, redis-lex, echo")
+                  "kind of server: mxkv, memcached, redis, redis-lex or echo")
       ->transform(CLI::CheckedTransformer(kServerKinds))
       ->option_text("KIND");
   command.add_option("--connections", options.connections, "connections over all threads")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000}))
       ->capture_default_str();
-  command.add_option("--depth", options.depth, "requests in flight a connection")
+  command.add_option("--depth", options.depth, "requests in flight per connection")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65536}))
       ->capture_default_str();
   command
       .add_option("--refill", options.refill,
-                  "answered requests before new ones are made (0: all of --depth)")
+                  "replies to collect before new requests are sent (0: all of --depth)")
       ->capture_default_str();
   add_door_flags(command, flags);
   add_measuring_flags(command, options);
-  command.add_option("--seed", options.workload.seed, "of the random numbers")->capture_default_str();
+  command.add_option("--seed", options.workload.seed, "seed of the random numbers")->capture_default_str();
   command.add_flag("--simple", flags.simple, "keys of 24 bytes, values of 100, uniform requests");
-  command.add_flag("--allow-misses", options.misses_allowed, "a missing record is no failure");
+  command.add_flag("--allow-misses", options.misses_allowed, "a missing record is not a failure");
   command
       .add_option("--max-failures", options.max_failures,
-                  "failed operations with which the exit code is still 0")
+                  "number of failed operations at which the exit code is still 0")
       ->capture_default_str();
 }
 
@@ -149,7 +150,7 @@ std::string collect(const Flags& flags, Properties& properties) {
   if (!flags.preset.empty()) {
     const auto text = preset(flags.preset);
     if (!text) {
-      return "--workload: '" + flags.preset + "' is none of a, b, c, d, e, f, get, set, scan, multiget";
+      return "--workload: '" + flags.preset + "' is not one of a, b, c, d, e, f, get, set, scan, multiget";
     }
     (void)properties.parse(*text, "--workload " + flags.preset);
   }
@@ -191,7 +192,7 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
   } else if (!binding.empty()) {
     const auto kind = kind_of_binding(binding);
     if (!kind) {
-      properties.complain("db", "'" + binding + "' is none of mxkv, memcached, redis, redis-lex, echo");
+      properties.complain("db", "'" + binding + "' is not one of mxkv, memcached, redis, redis-lex, echo");
     }
     options.server_kind = kind.value_or(ServerKind::mxkv);
   }
@@ -211,7 +212,7 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
   options.server = std::move(server).value();
   const bool tls_only = !flags.tls.ca.empty() || !flags.tls.certificate.empty() || flags.tls.insecure;
   if (!flags.tls.wanted && tls_only) {
-    properties.complain("--tls", "is not said, but --ca, --cert or --insecure");
+    properties.complain("--tls", "is missing, but --ca, --cert or --insecure needs it");
   }
   if (flags.tls.wanted) {
     auto tls = TlsClient::make(flags.tls);
@@ -224,9 +225,9 @@ void read_server(const Flags& flags, PropertyReader& properties, Options& option
   if (!options.server.user.empty()) {
     std::ifstream file(flags.password_file);
     if (redis || options.server_kind == ServerKind::echo) {
-      properties.complain("--user", "only mxkv and memcached are logged in to");
+      properties.complain("--user", "is possible only with mxkv and memcached");
     } else if (!std::getline(file, options.server.password)) {
-      properties.complain("--password-file", flags.password_file + ": holds no line that can be read");
+      properties.complain("--password-file", flags.password_file + ": cannot be read, or is empty");
     } else {
       options.server.password = runtime::without_byte_order_mark(options.server.password);
     }
@@ -321,14 +322,14 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app{
       "mxkv-ycsb: loads records into a key-value server and runs YCSB's workloads on it.\n"
       "Every reply is verified; the exit code is 1 if any was missing, wrong or an error.\n"
-      "Results written by --json: `mxkv-ycsb merge` puts them together, bench/plot/plot draws them.",
+      "Results written by --json: `mxkv-ycsb merge` combines them, bench/plot/plot draws them.",
       "mxkv-ycsb"};
   Flags flags;
   CLI::App* load = app.add_subcommand("load", "insert the records");
   CLI::App* run = app.add_subcommand("run", "run a workload on loaded records");
   // Both are run_report_command()'s; here they are for the help.
-  app.add_subcommand("merge", "put the results of clients that ran side by side together");
-  app.add_subcommand("plot", "tells where the program is that draws results");
+  app.add_subcommand("merge", "combine the results of clients that ran side by side");
+  app.add_subcommand("plot", "name the program that draws results");
   app.require_subcommand(1);
   add_flags(*load, flags);
   add_flags(*run, flags);

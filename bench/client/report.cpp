@@ -126,7 +126,7 @@ std::string schedule_warning(const ScheduleFigures& schedule) {
   std::string out;
   if (schedule.fell_behind()) {
     append(out,
-           "the schedule of %.0f operations a second was not kept: up to %.0f ms late, %.0f ms at the end, "
+           "the schedule of %.0f operations per second was missed: up to %.0f ms late, %.0f ms at the end, "
            "%" PRIu64 " not sent",
            schedule.rate_per_s, static_cast<double>(schedule.max_lag_ns) / 1e6,
            static_cast<double>(schedule.last_lag_ns) / 1e6, schedule.unsent);

@@ -113,7 +113,8 @@ class Run {
     result.series = series_.all();
     result.figures.interrupted = times_.interrupt != nullptr && times_.interrupt->signal() != 0;
     if (result.problem.empty() && result.tally.operations() == 0 && times_.warmup_ns > 0) {
-      result.problem = "the run ended within its warm-up: nothing was measured";
+      result.problem =
+          "the run ended within its warm-up: nothing was measured; raise the run's length or lower --warmup";
     }
   }
 
@@ -160,11 +161,11 @@ class Run {
     if (lag_ns <= ScheduleFigures::kLateNs) {
       return false;
     }
-    std::fprintf(
-        stderr,
-        "mxkv-ycsb: warning: %llu ms behind the schedule of %.0f operations a second; latencies from the due "
-        "time grow with it\n",
-        static_cast<unsigned long long>(lag_ns / kNsPerMs), options_.target_ops_per_s);
+    std::fprintf(stderr,
+                 "mxkv-ycsb: warning: %llu ms behind the schedule of %.0f operations per second; latencies "
+                 "from the due "
+                 "time grow with it\n",
+                 static_cast<unsigned long long>(lag_ns / kNsPerMs), options_.target_ops_per_s);
     return true;
   }
 

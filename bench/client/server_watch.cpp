@@ -43,7 +43,8 @@ std::optional<ServerLook> ServerWatch::look() const {
   }
   auto seen = look_at_server(server_, dialect_);
   if (!seen) {
-    std::fprintf(stderr, "mxkv-ycsb: warning: no counters of the server: %s\n", seen.error().message.c_str());
+    std::fprintf(stderr, "mxkv-ycsb: warning: the server's counters cannot be read: %s\n",
+                 seen.error().message.c_str());
     return std::nullopt;
   }
   return std::move(seen).value();

@@ -7,7 +7,7 @@
 
 #include "bench/index/keys.hpp"
 #include "index/traits.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::bench {
 

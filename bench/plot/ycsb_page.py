@@ -69,15 +69,15 @@ class Result:
         except OSError as error:
             raise BadInput(f"{file}: cannot be read: {error.strerror}") from error
         if not text:
-            raise BadInput(f"{file}: is empty: no result of mxkv-ycsb")
+            raise BadInput(f"{file}: is empty, and not a result of mxkv-ycsb")
         try:
             self.json = json.loads(text)
             if self.json["format"] != "mxkv-ycsb result":
                 raise ValueError
         except (ValueError, KeyError, TypeError) as error:
-            raise BadInput(f"{file}: no result of mxkv-ycsb") from error
+            raise BadInput(f"{file}: not a result of mxkv-ycsb") from error
         if self.json["format_version"] != 1:
-            raise BadInput(f"{file}: a format of another version of mxkv-ycsb")
+            raise BadInput(f"{file}: written by another version of mxkv-ycsb, in another format")
         self.name = str(file)
         self.paced = self.json["schedule"]["target_ops_per_s"] > 0
 
@@ -155,7 +155,7 @@ def _charts_of_latency(results):
 
 
 def _charts_over_time(results):
-    yield _over_time(results, "Throughput over time", charts.Axis("operations a second"),
+    yield _over_time(results, "Throughput over time", charts.Axis("operations per second"),
                      lambda result, length_s, second: second["operations"] / length_s)
     yield _over_time(results, "99th percentile of all operations over time", _latency_axis(),
                      lambda result, length_s, second: result.histogram(second=second).percentile_us(99))
@@ -166,7 +166,7 @@ def _charts_of_comparison(results):
                  lambda result, kind=kind, percent=percent: result.histogram([kind]).percentile_us(percent)
                  for kind in _KINDS for percent in (50, 99, 99.9)
                  if any(kind in result.json["results"] for result in results)}
-    yield _bars(results, "Throughput", charts.Axis("operations a second"),
+    yield _bars(results, "Throughput", charts.Axis("operations per second"),
                 {"whole run": lambda result: result.json["ops_per_s"]})
     yield _bars(results, "Latency (of paced runs from the due time)", _latency_axis(), latencies)
     yield _bars(results, "CPU time an operation", charts.Axis("CPU time", text=charts.short_latency),
@@ -210,7 +210,7 @@ def draw(files, note=""):
     for result in results:
         if result.json["schedule"]["fell_behind"]:
             target = charts.short_number(result.json["schedule"]["target_ops_per_s"])
-            page.warning(f"{result.name}: the schedule of {target} operations a second was not kept.")
+            page.warning(f"{result.name}: the schedule of {target} operations per second was missed.")
         if result.json["problem"]:
             page.warning(f"{result.name}: {result.json['problem']}")
     for heading, found in (("Latency", _charts_of_latency), ("Over time", _charts_over_time),

@@ -50,10 +50,10 @@ std::optional<int> run_report_command(int argc, const char* const* argv) {
   std::vector<std::string> files;
   OutputFiles outputs;
   CLI::App* const merging =
-      app.add_subcommand("merge", "puts the results of clients that ran side by side together");
+      app.add_subcommand("merge", "combine the results of clients that ran side by side");
   merging->add_option("FILES", files, "results")->required();
-  merging->add_option("--json", outputs.json, "write the whole result there")->option_text("FILE");
-  merging->add_option("--csv", outputs.csv, "write a table of the run and of its seconds")
+  merging->add_option("--json", outputs.json, "write the whole result to FILE")->option_text("FILE");
+  merging->add_option("--csv", outputs.csv, "write a table of the run and of each second to FILE")
       ->option_text("FILE");
   merging
       ->add_option("--hgrm", outputs.hgrm_prefix,

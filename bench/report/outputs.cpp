@@ -93,7 +93,7 @@ runtime::Result<RunResult> read_result(const std::string& path) {
     return runtime::Error{path + ": cannot be read: " + reason()};
   }
   if (text.view().empty()) {
-    return runtime::Error{path + ": is empty: no result of mxkv-ycsb"};
+    return runtime::Error{path + ": is empty, and not a result of mxkv-ycsb"};
   }
   auto result = from_json(text.str());
   if (!result) {

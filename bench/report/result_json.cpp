@@ -41,7 +41,7 @@ Json histogram_json(const SparseHistogram& histogram) {
 SparseHistogram histogram_from(const Json& json) {
   const Json& flat = json.at("buckets");
   if (!flat.is_array() || flat.size() % 2 != 0) {
-    throw std::runtime_error("buckets are no pairs");
+    throw std::runtime_error("buckets are not pairs");
   }
   SparseHistogram::Buckets buckets;
   for (std::size_t i = 0; i < flat.size(); i += 2) {
@@ -67,7 +67,7 @@ std::size_t kind_from(const std::string& name) {
       return i;
     }
   }
-  throw std::runtime_error("'" + name + "' is no kind of operation");
+  throw std::runtime_error("'" + name + "' is not a kind of operation");
 }
 
 Json tally_json(const Tally& tally) {
@@ -226,11 +226,11 @@ ServerFacts server_from(const Json& json) {
 
 RunResult result_from(const Json& json) {
   if (!json.is_object() || json.value("format", "") != kFormat) {
-    throw std::runtime_error("no result of mxkv-ycsb");
+    throw std::runtime_error("not a result of mxkv-ycsb");
   }
   if (json.at("format_version") != kFormatVersion ||
       json.at("histogram_precision_bits") != Histogram::kPrecisionBits) {
-    throw std::runtime_error("a format of another version of mxkv-ycsb");
+    throw std::runtime_error("written by another version of mxkv-ycsb, in another format");
   }
   RunResult result;
   RunFigures& figures = result.figures;

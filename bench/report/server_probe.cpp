@@ -137,7 +137,7 @@ runtime::Result<ServerLook> look_at_server(const Endpoint& server, StatisticsDia
   }
   const auto reply = ask(socket.value(), request_of(dialect));
   if (!reply) {
-    return runtime::Error{"the server did not answer with its statistics"};
+    return runtime::Error{"the server did not send its statistics"};
   }
   ServerLook look;
   look.counters = parse_statistics(dialect, *reply);

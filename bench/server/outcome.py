@@ -15,7 +15,7 @@ import goals  # noqa: E402
 
 FIGURES = {  # figure of a round -> (unit on the page, how it is printed)
     "cpu_us": ("us of server CPU a request", "{:.3f}"),
-    "ops": ("operations a second", "{:,.0f}"),
+    "ops": ("operations per second", "{:,.0f}"),
     "p50_us": ("latency, us", "{:,.0f}"),
     "p99_us": ("latency, us", "{:,.0f}"),
     "p99.9_us": ("latency, us", "{:,.0f}"),
@@ -72,7 +72,7 @@ class Outcome:
     def text(self):
         parts = [self.spread_table()]
         parts += [self.table(title, lambda name, row, figure=figure: self.median(name, row, figure), FIGURES[figure][1])
-                  for figure, title in (("ops", "operations a second"), ("client_us", "client CPU a request, us"))]
+                  for figure, title in (("ops", "operations per second"), ("client_us", "client CPU per request, us"))]
         parts.append(self.latency_table())
         for base in (FLOOR, "redis", "memcached"):
             if base in self.servers:

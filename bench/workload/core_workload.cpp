@@ -166,12 +166,12 @@ constexpr std::array<Preset, 10> kPresets{{
      "readproportion=0\nupdateproportion=0\nmultireadproportion=1\nrequestdistribution=uniform\n"},
 }};
 
-constexpr std::string_view kOneKeyspace = "there is one space of keys";
+constexpr std::string_view kOneKeyspace = "there is only one keyspace";
 constexpr std::string_view kOwnReport = "latencies are always reported, by percentiles";
 constexpr std::string_view kOtherStore = "it is for another store";
 
 constexpr std::array<UnusedProperty, 24> kUnused{{
-    {"core_workload_insertion_keep_going_on_error", "true", "a load always goes on behind a failed insert"},
+    {"core_workload_insertion_keep_going_on_error", "true", "a load always continues after a failed insert"},
     {"table", "usertable", kOneKeyspace},
     {"columnfamily", "", kOneKeyspace},
     {"fieldnameprefix", "field", "fields have the names field0, field1 .."},
@@ -192,7 +192,7 @@ constexpr std::array<UnusedProperty, 24> kUnused{{
     {"scanoptimelimit", "0", kOtherStore},
     {"discardscannedrecord", "false", kOtherStore},
     {"redis.cluster", "false", "clusters are not supported"},
-    {"redis.timeout", "", "silence of 30 seconds ends a run"},
+    {"redis.timeout", "", "a run ends after 30 seconds without a reply"},
     {"redis.password", "", "authentication is not supported"},
     {"dotransactions", "true", "load or run decides"},
 }};
@@ -204,7 +204,8 @@ WorkloadSpec read_core_workload(PropertyReader& properties, bool load) {
   spec.load = load;
   const std::string workload = properties.text("workload", "CoreWorkload");
   if (workload.substr(workload.rfind('.') + 1) != "CoreWorkload") {
-    properties.complain("workload", "'" + workload + "' is not there, only site.ycsb.workloads.CoreWorkload");
+    properties.complain("workload",
+                        "'" + workload + "' does not exist here, only site.ycsb.workloads.CoreWorkload");
   }
   read_records(properties, spec);
   spec.operation_count = properties.whole("operationcount", spec.operation_count, 0, kMostRecords);

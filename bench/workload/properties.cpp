@@ -235,7 +235,7 @@ double PropertyReader::real(std::string_view name, double otherwise, double leas
   const std::string value = trimmed(entry->value);
   const auto number = number_of<double>(value);
   if (!number) {
-    complain(name, "'" + value + "' is no number");
+    complain(name, "'" + value + "' is not a number");
   } else if (!(*number >= least && *number <= most)) {
     const auto shown = [](double bound) {
       char text[32];
@@ -272,7 +272,7 @@ std::size_t PropertyReader::choice(std::string_view name, const std::vector<std:
   if (at != names.end()) {
     return static_cast<std::size_t>(at - names.begin());
   }
-  std::string what = "'" + value + "' is none of";
+  std::string what = "'" + value + "' is not one of";
   for (const std::string_view known : names) {
     what += (known == names.front() ? " " : ", ") + std::string(known);
   }

@@ -21,13 +21,13 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');
     if (close == std::string_view::npos) {
-      return wrong("[ without ]; an address of version 6 is written [ADDRESS]:PORT");
+      return wrong("[ without ]; write an IPv6 address as [ADDRESS]:PORT");
     }
     host = text.substr(1, close - 1);
     port = text.substr(close + 1);
     has_port = port.starts_with(':');
     if (!has_port && !port.empty()) {
-      return wrong("behind ] stands :PORT or nothing");
+      return wrong("only :PORT may follow ]");
     }
   } else if (std::ranges::count(text, ':') == 1) {
     host = text.substr(0, text.find(':'));
@@ -35,7 +35,7 @@ Result<HostPort> parse_host_port(std::string_view text, std::uint16_t default_po
     has_port = true;
   }
   if (host.empty() || host.find_first_of("[] ") != std::string_view::npos) {
-    return wrong("is no host and port; write HOST:PORT or [ADDRESS]:PORT");
+    return wrong("is not a host and port; write HOST:PORT or [ADDRESS]:PORT");
   }
   HostPort place{.host = std::string{host}, .port = default_port};
   if (has_port) {

@@ -7,7 +7,7 @@
 // All four are seq_cst: of the two looks at least one sees the other side's store, so no wake-up is lost. The
 // work is the word of a task pool (pool/task_pool.hpp), which is seq_cst for the same reason.
 //
-// A spawner that wakes a worker takes its flag down first (claim), so that of many spawners one pays for the
+// A spawner that wakes a worker takes its flag down first (claim), so that only one of many spawners pays for the
 // wake-up. The worker may then go on without having been woken yet, and even park again. The wake-up that is
 // on its way ends that parking too, for nothing.
 //

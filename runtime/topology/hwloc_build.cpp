@@ -208,7 +208,7 @@ Result<Topology> topology_from_synthetic(const std::string& description) {
     return topology.error();
   }
   if (hwloc_topology_set_synthetic(topology.value().get(), description.c_str()) != 0) {
-    return system_error("\"" + description + "\" is no synthetic topology");
+    return system_error("\"" + description + "\" is not a synthetic topology");
   }
   return load_and_convert(topology.value().get(), "\"" + description + "\"");
 }

@@ -2,7 +2,7 @@
 // public headers. Compiled once (beast.cpp), with the Asio of server/net.
 #pragma once
 
-#include "server/net/asio.hpp"
+#include "server/net/sockets/asio.hpp"
 
 #ifndef BOOST_BEAST_SEPARATE_COMPILATION
 #define BOOST_BEAST_SEPARATE_COMPILATION

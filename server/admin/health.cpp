@@ -84,11 +84,11 @@ Overloads::Found Overloads::look(const ServingParts& parts, Time now) {
   look_at_cluster(parts, found);
   const NetStats net = parts.network.stats();
   if (!net.accepting) {
-    found.emplace_back("no descriptor is left for another connection");
+    found.emplace_back("no file descriptor is free for another connection");
   }
   const std::uint32_t most = parts.network.settings().limits.connections;
   if (net.open_connections >= most) {
-    found.push_back("all of " + std::to_string(most) + " connections are taken (limits.connections)");
+    found.push_back("all of " + std::to_string(most) + " connections are in use (limits.connections)");
   }
   if (!looked_at_ || now - *looked_at_ >= kLookAtWorkers) {
     look_at_workers(parts, now);
@@ -115,7 +115,7 @@ void Overloads::look_at_cluster(const ServingParts& parts, std::vector<std::stri
     found.push_back("cluster: the brokers are silent" + error);
   }
   if (!status.memory_failure.empty()) {
-    found.push_back("cluster: this node is no replica any more: " + status.memory_failure);
+    found.push_back("cluster: this node stopped replicating: " + status.memory_failure);
   } else if (!status.complete) {
     found.push_back("cluster: " + std::to_string(status.incomplete) + " of " +
                     std::to_string(status.shards.size()) + " shards are not loaded yet");

@@ -9,7 +9,7 @@
 #include "protocol/parser.hpp"
 #include "server/admin/http_host.hpp"
 #include "server/admin/http_message.hpp"
-#include "server/net/connection_facts.hpp"
+#include "server/net/observe/connection_facts.hpp"
 
 namespace mxkv::server {
 
@@ -202,7 +202,7 @@ void HttpConnection::let_in(HttpLogin::verdict verdict) {
       refuse_login("wrong user or password", login_.is_over());
       break;
     case HttpLogin::verdict::busy:
-      send(error_reply(503, "too many logins wait"), true);
+      send(error_reply(503, "too many logins are waiting"), true);
       break;
     case HttpLogin::verdict::waits:
       later(&HttpConnection::look_at_login);

@@ -12,7 +12,7 @@
 #include "server/admin/http_server.hpp"
 #include "server/admin/http_stream.hpp"
 #include "server/admin/http_target.hpp"
-#include "server/net/descriptor_reserve.hpp"
+#include "server/net/sockets/descriptor_reserve.hpp"
 #include "server/store/happenings.hpp"
 
 namespace mxkv::server {

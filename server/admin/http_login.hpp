@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::server {
 
@@ -20,7 +20,7 @@ class HttpLogin {
   enum class verdict : std::uint8_t {
     nobody,  ///< the header was empty
     wrong,
-    busy,   ///< too many logins wait, or the server ends
+    busy,   ///< too many logins are waiting, or the server ends
     waits,  ///< look() returns the verdict later
     accepted,
   };

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "server/admin/http_pages.hpp"
-#include "server/net/credentials.hpp"
-#include "server/net/listen_socket.hpp"
-#include "server/net/tls_context.hpp"
-#include "server/net/warning_sink.hpp"
+#include "server/net/observe/warning_sink.hpp"
+#include "server/net/sockets/listen_socket.hpp"
+#include "server/net/tls/tls_context.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::server {
 

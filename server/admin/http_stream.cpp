@@ -3,7 +3,7 @@
 #include <new>
 #include <string>
 
-#include "server/net/openssl.hpp"
+#include "server/net/tls/openssl.hpp"
 
 namespace mxkv::server {
 

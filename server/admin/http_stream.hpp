@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "server/admin/beast.hpp"
-#include "server/net/tls_context.hpp"
+#include "server/net/tls/tls_context.hpp"
 
 namespace mxkv::server {
 

@@ -65,7 +65,8 @@ void write_latencies(Exposition& out, const ServingParts& parts) {
     bounds[i] = static_cast<double>((std::uint64_t{1} << kPowers[i]) - 1) / 1e9;
   }
   out.family(type::histogram, "mxkv_command_duration_seconds",
-             "Time that the server adds to a command, of a sample of them (mxkv_latency_sample_every)");
+             "Time in the server, from the request line to the last byte of the reply, of sampled commands "
+             "(mxkv_latency_sample_every).");
   const LatencyCounts counts = latency_counts(parts.network);
   for (std::size_t kind = 0; kind < kCommandKinds; ++kind) {
     const Cumulated sums = cumulated(counts[kind]);
@@ -77,10 +78,10 @@ void write_latencies(Exposition& out, const ServingParts& parts) {
   for (const RequestSampler* const sampler : samplers) {
     untimed += sampler->untimed();
   }
-  out.family(type::gauge, "mxkv_latency_sample_every", "One of so many commands is timed; 0: none");
+  out.family(type::gauge, "mxkv_latency_sample_every", "One in this many commands is timed; 0 if none is.");
   out.add(samplers.front()->one_in());
   out.family(type::counter, "mxkv_latency_samples_skipped",
-             "Commands of the sample that were not timed, since too many were being timed");
+             "Sampled commands that were not timed because too many were being timed.");
   out.add(untimed);
 }
 
@@ -90,31 +91,30 @@ struct Counted {
   std::string_view help;
 };
 constexpr std::array kCounted{
-    Counted{counter::get_expired, "mxkv_get_expired", "Gets that met an item whose time was over"},
-    Counted{counter::get_flushed, "mxkv_get_flushed", "Gets that met an item that flush_all had taken away"},
+    Counted{counter::get_expired, "mxkv_get_expired", "Gets that found only an expired item."},
+    Counted{counter::get_flushed, "mxkv_get_flushed", "Gets that found only an item removed by flush_all."},
     Counted{counter::cmd_meta, "mxkv_meta_commands",
-            "Commands that came in the meta form, of all others here"},
-    Counted{counter::cmd_batch, "mxkv_batches", "Batches (mb)"},
-    Counted{counter::batch_failures, "mxkv_batch_failures", "Batches of which nothing was done"},
-    Counted{counter::total_items, "mxkv_items_stored", "Items that were ever stored"},
-    Counted{counter::evictions, "mxkv_evictions", "Items that went to make room"},
-    Counted{counter::evicted_unfetched, "mxkv_evictions_unread",
-            "Of evicted items, those that nobody had read"},
-    Counted{counter::reclaimed, "mxkv_expired_met", "Expired items that were removed as they were met"},
-    Counted{counter::swept_items, "mxkv_expired_swept", "Expired items that a sweep removed"},
-    Counted{counter::expired_unfetched, "mxkv_expired_unread",
-            "Of removed expired items, those that nobody had read"},
-    Counted{counter::items_moved, "mxkv_items_moved", "Items that were moved out of sparse memory"},
+            "Commands in the meta form; each of them counts under its other name, too."},
+    Counted{counter::cmd_batch, "mxkv_batches", "Batches (mb)."},
+    Counted{counter::batch_failures, "mxkv_batch_failures", "Batches that failed and changed nothing."},
+    Counted{counter::total_items, "mxkv_items_stored", "Items stored since the start."},
+    Counted{counter::evictions, "mxkv_evictions", "Items evicted to free memory."},
+    Counted{counter::evicted_unfetched, "mxkv_evictions_unread", "Evicted items that were never read."},
+    Counted{counter::reclaimed, "mxkv_expired_met", "Expired items that a request found and removed."},
+    Counted{counter::swept_items, "mxkv_expired_swept", "Expired items that a sweep removed."},
+    Counted{counter::expired_unfetched, "mxkv_expired_unread", "Removed expired items that were never read."},
+    Counted{counter::items_moved, "mxkv_items_moved", "Items moved out of sparse memory blocks."},
 };
 
 void write_ranges(Exposition& out, const ServingParts& parts) {
-  out.family(type::counter, "mxkv_ranges", "Operations on ranges, by what they do");
+  out.family(type::counter, "mxkv_ranges", "Range operations, by kind.");
   for (const auto& [which, kind] :
        {std::pair{counter::cmd_scan, "scan"}, std::pair{counter::cmd_range_count, "count"},
         std::pair{counter::cmd_range_delete, "delete"}, std::pair{counter::cmd_range_touch, "touch"}}) {
     out.add({{"kind", kind}}, parts.count(which));
   }
-  out.family(type::counter, "mxkv_range_items", "Items that operations on ranges read, deleted or touched");
+  out.family(type::counter, "mxkv_range_items",
+             "Items read, deleted or touched by range operations, by kind.");
   for (const auto& [which, kind] :
        {std::pair{counter::scan_items, "scan"}, std::pair{counter::range_deleted_items, "delete"},
         std::pair{counter::range_touched_items, "touch"}}) {
@@ -125,9 +125,8 @@ void write_ranges(Exposition& out, const ServingParts& parts) {
 }  // namespace
 
 void write_commands(Exposition& out, const ServingParts& parts) {
-  out.family(
-      type::counter, "mxkv_commands",
-      "Commands on single keys, by what came of them; cas and most others that store count as set, too");
+  out.family(type::counter, "mxkv_commands",
+             "Commands on single keys, by result; cas and most other commands that store count as set, too.");
   for (const Outcome& one : kOutcomes) {
     out.add({{"command", one.command}, {"result", one.result}}, parts.count(one.which));
   }
@@ -136,17 +135,17 @@ void write_commands(Exposition& out, const ServingParts& parts) {
     out.add(parts.count(one.which));
   }
   write_ranges(out, parts);
-  out.family(type::counter, "mxkv_errors", "Requests that were refused, by why");
+  out.family(type::counter, "mxkv_errors", "Refused requests, by reason.");
   out.add({{"reason", "no_memory"}}, parts.count(counter::store_no_memory));
   out.add({{"reason", "too_large"}}, parts.count(counter::store_too_large));
-  out.family(type::gauge, "mxkv_items", "Items that are there");
+  out.family(type::gauge, "mxkv_items", "Items in the store.");
   out.add(parts.statistics.items());
-  out.family(type::gauge, "mxkv_items_bytes", "Memory of items that are there");
+  out.family(type::gauge, "mxkv_items_bytes", "Memory of the items in the store.");
   out.add(parts.statistics.item_bytes());
   const ExpiredPresent::Estimate present = parts.store.expired_present().estimate();
-  out.family(type::gauge, "mxkv_expired_items", "Expired items that are still there, about");
+  out.family(type::gauge, "mxkv_expired_items", "Estimated number of expired items that still use memory.");
   out.add(present.items);
-  out.family(type::gauge, "mxkv_expired_items_bytes", "Memory of expired items that are still there, about");
+  out.family(type::gauge, "mxkv_expired_items_bytes", "Estimated memory of expired items.");
   out.add(present.bytes);
   write_latencies(out, parts);
 }

@@ -32,41 +32,43 @@ double seconds_of(const timeval& time) {
 }  // namespace
 
 void write_process(Exposition& out, const Health::State& state, const HttpCounters& http) {
-  out.family(type::info, "mxkv_build", "Version of the server");
+  out.family(type::info, "mxkv_build", "Version of the server.");
   out.add({{"version", MXKV_VERSION}}, 1);
-  out.family(type::gauge, "mxkv_ready", "1: /readyz says that it is ready");
+  out.family(type::gauge, "mxkv_ready", "1 if /readyz reports that the server is ready.");
   out.add(state.ready() ? 1 : 0);
-  out.family(type::gauge, "mxkv_state", "1 at the state that the server is in");
+  out.family(type::gauge, "mxkv_state", "1 for the current state of the server, 0 for the others.");
   for (const serving one : {serving::starting, serving::recovering, serving::serves, serving::draining}) {
     out.add({{"state", name_of(one)}}, state.now == one ? 1 : 0);
   }
-  out.family(type::gauge, "mxkv_overloaded",
-             "1: the server refuses writes or connections, or a worker hangs; /readyz says which");
+  out.family(
+      type::gauge, "mxkv_overloaded",
+      "1 if the server refuses writes or connections, or a worker is stuck; /readyz gives the reason.");
   out.add(state.overloads.empty() ? 0 : 1);
-  out.family(type::gauge, "mxkv_recovery_ratio", "Part of the journal's recovery that is done");
+  out.family(type::gauge, "mxkv_recovery_ratio", "Completed part of the recovery from the journal, 0 to 1.");
   out.add_real(state.recovered);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  out.family(type::counter, "process_cpu_seconds", "CPU time of the process, in user mode and in the system");
+  out.family(type::counter, "process_cpu_seconds", "User and system CPU time of the process.");
   out.add_real(seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
-  out.family(type::gauge, "process_resident_memory_bytes", "Memory of the process that is in RAM");
+  out.family(type::gauge, "process_resident_memory_bytes", "Resident memory of the process.");
   out.add(resident_bytes());
-  out.family(type::gauge, "process_start_time_seconds", "When the process started, since 1970");
+  out.family(type::gauge, "process_start_time_seconds", "Start time of the process, in seconds since 1970.");
   out.add_real(state.started_unix_s);
-  out.family(type::counter, "mxkv_admin_requests", "Requests by HTTP");
+  out.family(type::counter, "mxkv_admin_requests", "HTTP requests.");
   out.add(http.requests);
-  out.family(type::counter, "mxkv_admin_requests_refused", "Of requests by HTTP, those that were wrong");
+  out.family(type::counter, "mxkv_admin_requests_refused",
+             "HTTP requests that were malformed and therefore refused.");
   out.add(http.refused);
-  out.family(type::counter, "mxkv_admin_login_failures", "Logins by HTTP that failed");
+  out.family(type::counter, "mxkv_admin_login_failures", "Failed HTTP logins.");
   out.add(http.wrong_logins);
-  out.family(type::counter, "mxkv_admin_tls_handshakes", "TLS handshakes by HTTP that ended well");
+  out.family(type::counter, "mxkv_admin_tls_handshakes", "Completed TLS handshakes of HTTP connections.");
   out.add(http.handshakes);
-  out.family(type::counter, "mxkv_admin_tls_handshake_errors", "TLS handshakes by HTTP that failed");
+  out.family(type::counter, "mxkv_admin_tls_handshake_errors", "Failed TLS handshakes of HTTP connections.");
   out.add(http.handshake_errors);
-  out.family(type::gauge, "mxkv_admin_connections", "Connections by HTTP");
+  out.family(type::gauge, "mxkv_admin_connections", "Open HTTP connections.");
   out.add(http.open);
   out.family(type::counter, "mxkv_admin_connections_displaced",
-             "Connections by HTTP that were closed to make room for another");
+             "HTTP connections that were closed to make room for new ones.");
   out.add(http.displaced);
 }
 
@@ -77,55 +79,62 @@ void write_network(Exposition& out, const ServingParts& parts) {
     out.family(what, name, help);
     out.add(value);
   };
-  one(type::gauge, "mxkv_connections", "Connections of clients", net.open_connections);
-  one(type::gauge, "mxkv_connections_limit", "Most connections of clients (limits.connections)",
+  one(type::gauge, "mxkv_connections", "Open client connections.", net.open_connections);
+  one(type::gauge, "mxkv_connections_limit", "Limit of open client connections (limits.connections).",
       parts.network.settings().limits.connections);
-  one(type::gauge, "mxkv_connections_accepting", "0: connections wait, since there is no descriptor left",
-      net.accepting ? 1 : 0);
-  one(type::counter, "mxkv_connections_accepted", "Connections that were ever accepted",
-      net.total_connections);
-  out.family(type::counter, "mxkv_connections_refused", "Connections that were refused, by why");
+  one(type::gauge, "mxkv_connections_accepting",
+      "0 if new connections wait because no file descriptor is free, else 1.", net.accepting ? 1 : 0);
+  one(type::counter, "mxkv_connections_accepted", "Accepted client connections.", net.total_connections);
+  out.family(type::counter, "mxkv_connections_refused", "Refused client connections, by reason.");
   out.add({{"reason", "limit"}}, net.rejected_connections);
   out.add({{"reason", "client"}}, net.crowded_connections);
   out.add({{"reason", "user"}}, counters.auth_crowded);
   out.add({{"reason", "descriptors"}}, net.starved_connections);
-  out.family(type::counter, "mxkv_connections_closed", "Connections that the server closed, by why");
+  out.family(type::counter, "mxkv_connections_closed",
+             "Client connections that the server closed, by reason.");
   out.add({{"reason", "stalled"}}, net.stalled);
   out.add({{"reason", "output_full"}}, net.output_full);
   out.add({{"reason", "input_full"}}, net.input_full);
   out.add({{"reason", "idle"}}, net.idle_closed);
   out.add({{"reason", "journal"}}, net.journal_closed);
-  one(type::counter, "mxkv_connections_moved", "Connections that went to a worker with less to do",
+  one(type::counter, "mxkv_connections_moved", "Client connections that moved to a less busy worker.",
       net.moved_connections);
   one(type::counter, "mxkv_connections_near",
-      "Connections that went to the node which their packets arrive on", net.near_connections);
-  one(type::counter, "mxkv_connection_yields", "Times that a connection's share of a turn was used up",
-      net.yields);
+      "Client connections whose first worker is on the NUMA node of their network card.",
+      net.near_connections);
+  one(type::counter, "mxkv_connection_yields",
+      "Turns that ended because the connection had used up limits.requests_per_turn.", net.yields);
   one(type::counter, "mxkv_connection_rate_pauses",
-      "Times that a connection was not read, since its user or address had its share of a second",
+      "Times that a connection was not read because its user or address had reached its rate limit.",
       net.rate_pauses);
-  one(type::gauge, "mxkv_connections_held", "Connections whose replies wait for the disk", net.held);
+  one(type::gauge, "mxkv_connections_held", "Client connections whose replies wait for the disk.", net.held);
   one(type::counter, "mxkv_connection_journal_pauses",
-      "Times that a connection was not read, since the journal was full", net.journal_pauses);
-  one(type::counter, "mxkv_descriptor_shortages", "Times that there was no descriptor left", net.shortages);
-  out.family(type::counter, "mxkv_descriptor_shortage_seconds", "How long there was no descriptor left");
+      "Times that a connection was not read because too many bytes waited for the journal.",
+      net.journal_pauses);
+  one(type::counter, "mxkv_descriptor_shortages", "Times that the process ran out of file descriptors.",
+      net.shortages);
+  out.family(type::counter, "mxkv_descriptor_shortage_seconds", "Time without a free file descriptor.");
   out.add_real(static_cast<double>(net.shortage_us) / 1e6);
-  one(type::counter, "mxkv_network_receive_bytes", "Bytes that clients sent", net.read_bytes);
-  one(type::counter, "mxkv_network_transmit_bytes", "Bytes that were sent to clients", net.written_bytes);
-  one(type::gauge, "mxkv_tls_connections", "Connections of clients that speak TLS", net.tls_connections);
-  one(type::counter, "mxkv_tls_handshakes", "TLS handshakes that ended well", net.handshakes);
-  one(type::counter, "mxkv_tls_handshake_errors", "TLS handshakes that failed", net.handshake_errors);
-  one(type::counter, "mxkv_tls_connections_by_kernel", "Connections that the kernel encrypts for",
+  one(type::counter, "mxkv_network_receive_bytes", "Bytes received from clients.", net.read_bytes);
+  one(type::counter, "mxkv_network_transmit_bytes", "Bytes sent to clients.", net.written_bytes);
+  one(type::gauge, "mxkv_tls_connections", "Open client connections that use TLS.", net.tls_connections);
+  one(type::counter, "mxkv_tls_handshakes", "Completed TLS handshakes of client connections.",
+      net.handshakes);
+  one(type::counter, "mxkv_tls_handshake_errors", "Failed TLS handshakes of client connections.",
+      net.handshake_errors);
+  one(type::counter, "mxkv_tls_connections_by_kernel", "TLS connections whose records the kernel encrypts.",
       net.tls_by_kernel);
-  one(type::counter, "mxkv_logins", "Logins that were tried, by HTTP, too", counters.auth_commands);
-  one(type::counter, "mxkv_login_failures", "Of logins, those that failed", counters.auth_errors);
-  one(type::counter, "mxkv_forbidden_requests", "Requests that their user may not make",
-      counters.auth_forbidden);
-  one(type::gauge, "mxkv_watchers", "Connections that watch", parts.store.watch_hub().watchers());
-  one(type::counter, "mxkv_watch_lines", "Lines that were sent to connections that watch",
+  one(type::counter, "mxkv_logins", "Logins, including failed ones and logins over HTTP.",
+      counters.auth_commands);
+  one(type::counter, "mxkv_login_failures", "Failed logins, including those over HTTP.",
+      counters.auth_errors);
+  one(type::counter, "mxkv_forbidden_requests",
+      "Requests that were refused because the user lacks the right.", counters.auth_forbidden);
+  one(type::gauge, "mxkv_watchers", "Open connections that run watch.", parts.store.watch_hub().watchers());
+  one(type::counter, "mxkv_watch_lines", "Lines sent to connections that run watch.",
       parts.store.watch_hub().sent());
-  one(type::counter, "mxkv_watch_lines_lost", "Lines that a connection that watches was too slow for",
-      parts.store.watch_hub().lost());
+  one(type::counter, "mxkv_watch_lines_lost",
+      "Lines dropped because a connection that runs watch read too slowly.", parts.store.watch_hub().lost());
 }
 
 }  // namespace mxkv::server

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "server/admin/serving_parts.hpp"
-#include "server/net/latency_histogram.hpp"
+#include "server/net/observe/latency_histogram.hpp"
 
 namespace mxkv::server {
 

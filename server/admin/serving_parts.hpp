@@ -6,7 +6,7 @@
 #include "server/cluster/cluster_node.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/durability/durability.hpp"
-#include "server/net/network.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/stats/statistics.hpp"
 #include "server/store/store.hpp"
 

@@ -110,7 +110,7 @@ def server() -> Picture:
         it.arrow(start, end, kind="aside")
     it.arrow((760, 234), (780, 234), kind="aside")
     it.arrow((842, 234), (862, 234), kind="aside")
-    it.box(700, 288, 224, 46, "Items, in key order", "key, value, unique: never changed")
+    it.box(700, 288, 224, 46, "Items, in key order", "key, value, order: never changed")
     it.arrow((812, 252), (812, 286), kind="aside")
     it.text(812, 374, "hops: one node at a time, its", "soft", middle=True)
     it.text(812, 390, "memory prefetched before", "soft", middle=True)

@@ -32,23 +32,13 @@ struct ApplyDealer::Visitor {
     dealer.only_puts_ = false;
     return dealer.deal_key(touch.order, touch.key, at);
   }
-  bool operator()(const RangeGoneRecord& range) const {
-    return dealer.deal_range({.bounds = range.bounds, .order = range.order}, at);
-  }
-  bool operator()(const RangeTouchRecord& range) const {
-    return dealer.deal_range({.bounds = range.bounds,
-                              .order = range.order,
-                              .touches = true,
-                              .expiry = range.expiry,
-                              .moment_us = range.moment_us},
-                             at);
-  }
-  bool operator()(const FlushRecord& flush) const {
-    return dealer.deal_range({.bounds = {.has_no_end = true}, .order = flush.order}, at);
-  }
   bool operator()(const FlushAtRecord& /*flush*/) const {
     ++dealer.ignored_;
     return true;
+  }
+  template <class R>
+  bool operator()(const R& of_range) const {
+    return dealer.deal_range(range_operation_of(of_range), at);
   }
 };
 
@@ -58,7 +48,7 @@ const char* ApplyDealer::deal(std::string_view records) {
   for (const char* at = bytes_->data(); const auto entry = reader.next();
        at = bytes_->data() + reader.position()) {
     if (!std::visit(Visitor{*this, at}, entry->record)) {
-      return "a record that an owner does not make";
+      return "a record of a type that owners never write";
     }
   }
   if (reader.wrong() != nullptr) {
@@ -77,6 +67,7 @@ const char* ApplyDealer::deal(std::string_view records) {
 
 bool ApplyDealer::deal_key(std::uint64_t order, std::string_view key, const char* at) {
   // Uses other bits of the hash than those by which a lane distinguishes keys.
+  MXKV_ASSERT(lanes_ > 0, "records are applied by workers");
   const std::size_t hash = std::hash<std::string_view>{}(key) >> 20U;
   dealt_.push_back({order, at, static_cast<std::uint32_t>(hash % lanes_), false});
   return order != 0 && is_item_key(key);
@@ -87,9 +78,9 @@ bool ApplyDealer::deal_range(RangeOperation what, const char* at) {
   if (routes_ != nullptr) {
     what.bounds = kept_within(what.bounds, routes_->begin_of(shard_), routes_->end_of(shard_));
   }
-  dealt_.push_back({what.order, at, static_cast<std::uint32_t>(ranges_.size()), true});
+  dealt_.push_back({what.change.order, at, static_cast<std::uint32_t>(ranges_.size()), true});
   ranges_.push_back(what);
-  return what.order != 0 && what.bounds.from.size() <= index::kMaxKeyBytes &&
+  return what.change.order != 0 && what.bounds.from.size() <= index::kMaxKeyBytes &&
          what.bounds.to.size() <= index::kMaxKeyBytes;
 }
 
@@ -102,6 +93,8 @@ ApplyStage& ApplyDealer::new_stage() {
 
 void ApplyDealer::add(const Dealt& dealt) {
   if (dealt.is_range) {
+    MXKV_ASSERT(stages_.empty() || stages_.back()->greatest_order <= dealt.order,
+                "a range comes behind all changes before it");
     new_stage().range = ApplyRange{.what = ranges_[dealt.number]};
   } else {
     if (stages_.empty() || stages_.back()->range.has_value()) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "server/cluster/apply_stage.hpp"
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 
 namespace mxkv::server {
 

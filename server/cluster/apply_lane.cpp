@@ -59,6 +59,7 @@ bool ApplyLane::has_next() {
 }
 
 void ApplyLane::advance() {
+  MXKV_ASSERT(next_ < parts_.front()->entries[number_].size(), "a lane's stage has entries for it");
   if (++next_ == parts_.front()->entries[number_].size()) {
     ended_.push_back(parts_.front());
     parts_.pop_front();
@@ -111,6 +112,7 @@ ApplyTask* ApplyLane::make_task(const BodyEntry& entry, std::string_view key, ru
 }
 
 step ApplyLane::wait_for_memory(runtime::Worker& worker) {
+  MXKV_ASSERT(!parts_.empty(), "a lane waits for memory for its next record");
   const std::uint64_t now_ns = worker.now_ns();
   if (short_since_ns_ == 0) {
     short_since_ns_ = now_ns;

@@ -15,21 +15,19 @@ using runtime::step;
 
 namespace {
 
-/// Converts a moment of the wall clock to steady time.
-std::uint64_t steady_moment(std::uint64_t moment_us, std::int64_t wall_ahead_s) noexcept {
+/// Converts a change's times from the wall clock to steady time.
+void make_steady(RecordedChange& change, std::int64_t wall_ahead_s) noexcept {
   constexpr auto kMicroseconds = static_cast<std::int64_t>(kUsPerSecond);
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(moment_us) - wall_ahead_s * kMicroseconds);
+  change.moment_us =
+      static_cast<std::uint64_t>(static_cast<std::int64_t>(change.moment_us) - wall_ahead_s * kMicroseconds);
+  change.expiry = steady_expiry(change.expiry, wall_ahead_s);
 }
 
 }  // namespace
 
 ApplyRangeTask::ApplyRangeTask(const runtime::TaskClass* task_class, ItemTree& tree, ShardMemory& memory,
-                               ApplyStage& stage, std::int64_t wall_ahead_s) noexcept
-    : Base(task_class, tree),
-      memory_(memory),
-      stage_(stage),
-      moment_us_(steady_moment(stage.range->what.moment_us, wall_ahead_s)),
-      expiry_(steady_expiry(stage.range->what.expiry, wall_ahead_s)) {
+                               ApplyStage& stage) noexcept
+    : Base(task_class, tree), memory_(memory), stage_(stage) {
   annotate(runtime::priority::low);
   key_.set(stage.range->what.bounds.from);
 }
@@ -45,17 +43,21 @@ verdict ApplyRangeTask::judge(std::uint64_t /*head*/, std::uint64_t value, Appli
   if (range.drops) {
     return verdict::erase;
   }
-  if (range.what.begins_after(key) || item.order() > range.what.order) {
+  if (range.what.begins_after(key)) {
     return verdict::keep;
   }
-  if (!range.what.touches) {
-    return verdict::erase;
+  const RecordedItem found{item.order(), item.expiry()};
+  switch (effect_of(operation(), found)) {
+    case record_effect::erase:
+      return verdict::erase;
+    case record_effect::expire:
+      if (found.expiry == operation().expiry) {
+        return verdict::keep;
+      }
+      return item.has_expiry_field() ? verdict::change : verdict::replace;
+    default:
+      return verdict::keep;
   }
-  const std::uint32_t expiry = item.expiry();
-  if (expiry == expiry_ || is_expired(expiry, moment_us_)) {
-    return verdict::keep;
-  }
-  return item.has_expiry_field() ? verdict::change : verdict::replace;
 }
 
 // Runs under the latch, as all functions that state a change.
@@ -70,14 +72,14 @@ void ApplyRangeTask::erased(std::uint64_t value, runtime::Worker& worker) {
 }
 
 std::uint64_t ApplyRangeTask::replacement(std::uint64_t value, runtime::Worker& worker) const noexcept {
-  Item* const copy = with_expiry(worker, *ItemRecord::item(value), expiry_);
+  Item* const copy = with_expiry(worker, *ItemRecord::item(value), operation().expiry);
   return copy == nullptr ? 0 : ItemRecord::word(copy);
 }
 
 index::Change ApplyRangeTask::touching(ItemNode& leaf, runtime::Worker& worker) const noexcept {
   worker.local<WorkerContext>().applies = true;
-  if (expiry_ != 0) {
-    ExpirySweep::note(leaf, expiry_, worker);
+  if (operation().expiry != 0) {
+    ExpirySweep::note(leaf, operation().expiry, worker);
   }
   return change();
 }
@@ -105,7 +107,7 @@ index::Change ApplyRangeTask::changing(ItemNode& leaf, std::uint64_t /*value*/,
 }
 
 void ApplyRangeTask::change_record(std::uint64_t value, runtime::Worker& /*worker*/) const noexcept {
-  ItemRecord::item(value)->store_expiry(expiry_);
+  ItemRecord::item(value)->store_expiry(operation().expiry);
 }
 
 void ApplyRangeTask::judged(const AppliedOfLeaf& /*leaf*/, runtime::Worker& worker) noexcept {
@@ -128,16 +130,17 @@ step ApplyRangeTask::out_of_memory(runtime::Worker& worker) {
 }
 
 step ApplyRangeTask::finished(runtime::Worker& worker) {
+  MXKV_ASSERT(stage_.left == 1, "a range runs alone");
   worker.unpin(*this);
   memory_.part_ended(stage_);
   return step::done;
 }
 
 step BeginApplyRangeTask::execute(runtime::Worker& worker) {
-  worker
-      .create<ApplyRangeTask>(memory_.store().tree(), memory_, stage_,
-                              worker.runtime().clock().wall_ahead_s())
-      ->start(worker);
+  MXKV_ASSERT(stage_.range->drops || stage_.range->what.change.order != 0,
+              "an operation on a range has a place in the order of its keys");
+  make_steady(stage_.range->what.change, worker.runtime().clock().wall_ahead_s());
+  worker.create<ApplyRangeTask>(memory_.store().tree(), memory_, stage_)->start(worker);
   return step::done;
 }
 

@@ -8,7 +8,7 @@
 
 #include "index/edit_task.hpp"
 #include "server/cluster/apply_stage.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 
@@ -24,8 +24,9 @@ class ApplyRangeTask final
  public:
   static constexpr const char* kName = "apply range";
 
-  ApplyRangeTask(const runtime::TaskClass* task_class, ItemTree& tree, ShardMemory& memory, ApplyStage& stage,
-                 std::int64_t wall_ahead_s) noexcept;
+  /// The times of the stage's range are steady.
+  ApplyRangeTask(const runtime::TaskClass* task_class, ItemTree& tree, ShardMemory& memory,
+                 ApplyStage& stage) noexcept;
 
   // --- For EditTask ---
   [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
@@ -49,20 +50,20 @@ class ApplyRangeTask final
   /// The change for an item that gets a new expiry.
   index::Change touching(ItemNode& leaf, runtime::Worker& worker) const noexcept;
   [[nodiscard]] index::Change change() const noexcept {
-    return index::Change::part(stage_.range->what.order);  // the log has the whole operation as one record
+    return index::Change::part(operation().order);  // the log has the whole operation as one record
   }
+
+  [[nodiscard]] const RecordedChange& operation() const noexcept { return stage_.range->what.change; }
 
   ShardMemory& memory_;
   ApplyStage& stage_;
-  std::uint64_t moment_us_;           ///< in steady time
   std::uint64_t short_since_ns_ = 0;  ///< 0: no shortage of memory
-  std::uint32_t expiry_;              ///< in steady time
   HeldKey key_;
 };
 
 static_assert(sizeof(ApplyRangeTask) <= runtime::kLargestTaskBytes);
 
-/// Starts an ApplyRangeTask on a worker.
+/// Converts the range's times to the worker's steady time, and starts an ApplyRangeTask.
 class BeginApplyRangeTask final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "apply range begins";

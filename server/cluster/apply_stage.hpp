@@ -16,8 +16,8 @@ namespace mxkv::server {
 
 /// An operation on a range, from a log. Its bounds refer to the stage's bytes, or to routes.
 struct ApplyRange {
-  RangeOperation what;  ///< applies to items with an order up to its own
-  bool drops = false;   ///< removes all items, whatever their order
+  RangeOperation what;
+  bool drops = false;  ///< removes all items, whatever their order
 };
 
 struct ApplyStage {

@@ -1,10 +1,12 @@
 #include "server/cluster/apply_task.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "server/cluster/apply_lane.hpp"
+#include "server/durability/record_effect.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 
@@ -15,16 +17,21 @@ using runtime::step;
 
 Decision ApplyTask::decide(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   const Item* const old = found ? ItemRecord::item(old_word) : nullptr;
-  if (old != nullptr && old->order() > order_) {
-    return {};
+  MXKV_ASSERT(order_ != 0, "a change has a place in the order of its key");
+  const RecordedChange change{.type = what_, .order = order_, .expiry = expiry_};
+  switch (
+      effect_of(change, found ? std::optional{RecordedItem{old->order(), old->expiry()}} : std::nullopt)) {
+    [[likely]] case record_effect::put:
+      return {Decision::what::put, ItemRecord::word(item_)};
+    case record_effect::erase:
+      return {Decision::what::remove, 0};
+    case record_effect::expire:
+      return touch(*old, worker);
+    case record_effect::access:  // a replica counts its own reads
+    case record_effect::none:
+      break;
   }
-  if (what_ == record_type::put) [[likely]] {
-    return {Decision::what::put, ItemRecord::word(item_)};
-  }
-  if (old == nullptr) {
-    return {};
-  }
-  return what_ == record_type::gone ? Decision{Decision::what::remove, 0} : touch(*old, worker);
+  return {};
 }
 
 Decision ApplyTask::touch(const Item& old, runtime::Worker& worker) {
@@ -41,8 +48,9 @@ Decision ApplyTask::touch(const Item& old, runtime::Worker& worker) {
 }
 
 // Under the leaf's latch. The change passes the commit point right behind this.
-index::Change ApplyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t value,
+index::Change ApplyTask::commit(ItemNode& leaf, bool found, std::uint64_t old, std::uint64_t value,
                                 runtime::Worker& worker) noexcept {
+  MXKV_ASSERT(!found || ItemRecord::item(old)->order() <= order_, "the orders of a key never go back");
   worker.local<WorkerContext>().applies = true;
   switch (what_) {
     case record_type::gone:
@@ -58,6 +66,7 @@ index::Change ApplyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t ol
       return index::Change::touched(order_, expiry_, item.marks());
     }
     default:
+      MXKV_ASSERT(item_ != nullptr && item_->order() == order_, "an item keeps the order of its record");
       if (const std::uint32_t expiry = ItemRecord::item(value)->expiry(); expiry != 0) {
         ExpirySweep::note(leaf, expiry, worker);
       }

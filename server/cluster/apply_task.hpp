@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "server/cluster/record_body.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -1,22 +1,20 @@
 #include "server/cluster/binary_forward.hpp"
 
-#include <algorithm>
-
 #include "protocol/binary_reply.hpp"
-#include "protocol/numbers.hpp"
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
+#include "server/cluster/reply_words.hpp"
 #include "server/cluster/value_text.hpp"
 #include "server/store/point/binary_reply.hpp"
 
 namespace mxkv::server {
 
-using protocol::binary_status;
 using protocol::BinaryForm;
 using protocol::kBinaryHeaderBytes;
 using protocol::MetaFlags;
 using protocol::opcode;
 using protocol::point_action;
 using protocol::PointRequest;
+using protocol::reply_code;
 using protocol::verb;
 
 namespace {
@@ -24,58 +22,30 @@ namespace {
 constexpr std::uint8_t kFlagsBytes = 4;
 constexpr std::size_t kNumberBytes = 8;
 
-/// A meta reply: its first word, the values of its flags f and c, and its data.
+/// A meta reply of the owner.
 struct MetaReply {
-  std::string_view code;
+  reply_code code;
   std::uint32_t flags = 0;
-  std::uint64_t unique = 0;
-  std::string_view data;
+  std::uint64_t cas = 0;
+  std::string_view data{};
 };
 
-std::string_view next_word(std::string_view& line) noexcept {
-  const std::size_t end = std::min(line.find(' '), line.size());
-  const std::string_view word = line.substr(0, end);
-  line.remove_prefix(std::min(end + 1, line.size()));
-  return word;
-}
-
 MetaReply read_reply(std::string_view text) noexcept {
-  const std::size_t end = text.find(protocol::kCrLf);
-  std::string_view line = text.substr(0, end);
-  MetaReply reply{.code = next_word(line), .data = {}};
-  if (reply.code == "VA") {
-    std::uint64_t bytes = 0;
-    static_cast<void>(protocol::read_u64(next_word(line), bytes));
-    reply.data = text.substr(end + protocol::kCrLf.size(), bytes);
-  }
-  while (!line.empty()) {
-    const std::string_view word = next_word(line);
-    std::uint64_t number = 0;
-    if (word.empty() || !protocol::read_u64(word.substr(1), number)) {
-      continue;
+  MetaReply reply{.code = protocol::read_reply_code(text)};
+  std::uint64_t bytes = 0;
+  each_word(text, [&](std::string_view word) {
+    if (word.starts_with('f')) {
+      reply.flags = static_cast<std::uint32_t>(number_in(word.substr(1)));
+    } else if (word.starts_with('c')) {
+      reply.cas = number_in(word.substr(1));
+    } else if (!word.empty() && word.front() >= '0' && word.front() <= '9') {
+      bytes = number_in(word);  // only the length has no letter
     }
-    if (word.front() == 'f') {
-      reply.flags = static_cast<std::uint32_t>(number);
-    } else if (word.front() == 'c') {
-      reply.unique = number;
-    }
+  });
+  if (reply.code == reply_code::value) {
+    reply.data = text.substr(text.find(protocol::kCrLf) + protocol::kCrLf.size(), bytes);
   }
   return reply;
-}
-
-/// The status that corresponds to a line that is no meta reply.
-binary_status status_of(std::string_view line) noexcept {
-  if (line.starts_with("SERVER_ERROR out of memory")) {
-    return binary_status::no_memory;
-  }
-  if (line.starts_with("SERVER_ERROR object too large")) {
-    return binary_status::too_large;
-  }
-  if (line.starts_with("CLIENT_ERROR cannot increment or decrement")) {
-    return binary_status::not_a_number;
-  }
-  return line.starts_with("SERVER_ERROR outcome unknown") ? binary_status::internal_error
-                                                          : binary_status::refused;
 }
 
 verb meta_verb(point_action action) noexcept {
@@ -99,17 +69,15 @@ void write_value(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::
   const std::size_t body = kFlagsBytes + told.size() + reply.data.size();
   char* out = queue.reserve(ticket, kBinaryHeaderBytes + kFlagsBytes + told.size());
   out = write_binary_header(out, form,
-                            {.extras = kFlagsBytes, .key = told.size(), .body = body, .cas = reply.unique});
+                            {.extras = kFlagsBytes, .key = told.size(), .body = body, .cas = reply.cas});
   queue.commit(ticket, protocol::write_text(protocol::write_big32(out, reply.flags), told));
   queue.append(ticket, reply.data);
 }
 
 void write_number(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, const MetaReply& reply) {
-  std::uint64_t number = 0;
-  static_cast<void>(protocol::read_u64(reply.data, number));
   char* const out = write_binary_header(queue.reserve(ticket, kBinaryHeaderBytes + kNumberBytes), form,
-                                        {.body = kNumberBytes, .cas = reply.unique});
-  queue.commit(ticket, protocol::write_big64(out, number));
+                                        {.body = kNumberBytes, .cas = reply.cas});
+  queue.commit(ticket, protocol::write_big64(out, number_in(reply.data)));
 }
 
 bool counts(opcode code) noexcept {
@@ -147,30 +115,26 @@ void write_binary_request(std::string& out, const PointRequest& request, ItemBui
 void write_binary_answer(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::string_view key,
                          std::string_view reply) {
   const MetaReply told = read_reply(reply);
-  if (told.code == "VA" && !counts(form.code)) {
-    write_value(queue, ticket, form, key, told);
-  } else if (told.code == "VA") {
-    if (!form.quiet()) {
-      write_number(queue, ticket, form, told);
-    }
-  } else if (told.code == "HD" && form.code == opcode::touch) {
-    write_value(queue, ticket, form, key, told);  // memcached's reply to a touch has the flags
-  } else if (told.code == "HD") {
-    write_binary_success(queue, ticket, form, told.unique);
-  } else if (told.code == "EN") {
-    if (form.code == opcode::touch) {
-      write_binary_error(queue, ticket, form, binary_status::key_missing);
-    } else {
+  switch (told.code) {
+    case reply_code::value:
+      if (!counts(form.code)) {
+        write_value(queue, ticket, form, key, told);
+      } else if (!form.quiet()) {
+        write_number(queue, ticket, form, told);
+      }
+      return;
+    case reply_code::done:
+      if (form.code == opcode::touch) {
+        write_value(queue, ticket, form, key, told);  // memcached's reply to a touch has the flags
+      } else {
+        write_binary_success(queue, ticket, form, told.cas);
+      }
+      return;
+    case reply_code::miss:
       write_binary_miss(queue, ticket, form, key);
-    }
-  } else if (told.code == "NF") {
-    write_binary_error(queue, ticket, form, binary_status::key_missing);
-  } else if (told.code == "EX") {
-    write_binary_error(queue, ticket, form, binary_status::key_exists);
-  } else if (told.code == "NS") {
-    write_binary_error(queue, ticket, form, binary_not_stored(form.code));
-  } else {
-    write_binary_error(queue, ticket, form, status_of(reply));
+      return;
+    default:
+      write_binary_error(queue, ticket, form, status_of(told.code, form.code));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 void BoardReader::put_up(std::uint64_t position, std::string_view key,
@@ -19,7 +21,7 @@ void BoardReader::put_up(std::uint64_t position, std::string_view key,
     return;
   }
   if (version_of_map_key(key) == 0) {
-    leave_out(std::string{key} + ": is nothing of a board's");
+    leave_out(std::string{key} + ": is not a key of mxkvd");
     return;
   }
   const std::uint64_t before = maps_.left_out();
@@ -34,7 +36,7 @@ void BoardReader::take_snapshot(std::uint32_t shard, std::string_view key,
                                 std::optional<std::string_view> value) {
   const std::optional<SnapshotEntry> entry = value ? parse_snapshot_entry(*value) : std::nullopt;
   if (!entry) {
-    leave_out(std::string{key} + ": is no snapshot");
+    leave_out(std::string{key} + ": is not a snapshot's entry");
     if (snapshots_.contains(shard)) {
       outdated_.push_back(shard);
     }
@@ -44,6 +46,8 @@ void BoardReader::take_snapshot(std::uint32_t shard, std::string_view key,
   if (!first && !comes_behind(*entry, known->second)) {
     outdated_.push_back(shard);
   } else {
+    MXKV_ASSERT(first || entry->start.position >= known->second.start.position,
+                "the snapshot in force never goes back");
     known->second = *entry;
   }
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
 #include "runtime/base/readable.hpp"
 
 namespace mxkv::server {
@@ -65,6 +66,7 @@ void ChangeFeed::message(LogPosition position, std::string_view bytes) {
       break;
     case message_effect::counts:
       if (message.kind == message_kind::group) {
+        MXKV_ASSERT(message.part != 0 || parts_.empty(), "a group begins when the one before is complete");
         parts_ += message.body;
         if (message.part + 1 == message.parts) {
           hand_out(position, message.term, std::exchange(parts_, {}));

@@ -60,6 +60,7 @@ std::string ClusterBatch::take_text(runtime::Worker& worker) {
   std::string text;
   std::size_t taken = 0;
   for (const Value& value : values_) {
+    MXKV_ASSERT(value.behind >= taken, "values stand in the order of their lines");
     text.append(text_, taken, value.behind - taken);
     taken = value.behind;
     write_value(text, value.item, worker);
@@ -69,6 +70,7 @@ std::string ClusterBatch::take_text(runtime::Worker& worker) {
 }
 
 void ClusterBatch::fail(runtime::Worker& worker, std::string_view text) {
+  MXKV_ASSERT(missing() > 0, "a batch has as many lines as it announced");
   ++come_;
   if (elsewhere_ && failure_.empty()) {
     failure_ = "EX " + std::to_string(come_) + " " + std::string{text.substr(0, text.find('\r'))} + "\r\n";

@@ -15,6 +15,8 @@
 
 namespace mxkv::server {
 
+class Item;
+
 /// Thread-safety: owner worker only.
 class ClusterBatch final : public ReceivedBatch {
  public:

@@ -8,7 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/reply_words.hpp"
@@ -32,7 +33,7 @@ struct DumpPage {
   std::uint64_t now_s = 0;  ///< wall clock
 };
 
-/// Parses a line of mr: HD k<key> [b] s<bytes> f<flags> t<seconds> c<unique> l<seconds> h<0|1>. `key` gets
+/// Parses a line of mr: HD k<key> [b] s<bytes> f<flags> t<seconds> c<cas> l<seconds> h<0|1>. `key` gets
 /// the key's bytes.
 DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key) {
   DumpedItem item;
@@ -59,7 +60,7 @@ DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key)
         item.expires = rest == "-1" ? 0 : now_s + number_in(rest);
         break;
       case 'c':
-        item.unique = number_in(rest);
+        item.cas = number_in(rest);
         break;
       case 'l':
         item.last_access = now_s - number_in(rest);
@@ -81,7 +82,7 @@ DumpedItem item_in(std::string_view line, std::uint64_t now_s, std::string& key)
 /// Writes a page's lines. False: the client is gone, or has as many lines as it asked for.
 bool write_lines(const DumpPage& page, ReplyQueue& queue, std::string_view reply) {
   std::string key;
-  while (reply.starts_with("HD ") && !page.progress.full()) {
+  while (protocol::read_reply_code(reply) == protocol::reply_code::done && !page.progress.full()) {
     const std::size_t end = reply.find('\r');
     const DumpedItem item = item_in(reply.substr(0, end), page.now_s, key);
     if (page.progress.form() != dump_form::cachedump || !item.binary_key) {
@@ -97,17 +98,18 @@ bool write_lines(const DumpPage& page, ReplyQueue& queue, std::string_view reply
 
 /// The last line of a page is EN A<items> [G<cursor>]; anything else there is an error.
 void end_page(const DumpPage& page, std::string_view reply) {
-  ReplyQueue* const queue = page.replies.find(page.address);
+  ReplyQueue* const queue = page.replies.find(page.address, Seen::nothing());
   bool ended = queue == nullptr;
   if (queue != nullptr) {
     const std::size_t last = reply.rfind("\r\n", reply.size() - std::min<std::size_t>(reply.size(), 3));
     const std::string_view end = reply.substr(last == std::string_view::npos ? 0 : last + 2);
-    if (!end.starts_with("EN")) {
+    if (protocol::read_reply_code(end) != protocol::reply_code::miss) {
       queue->append(page.address.ticket, end);
       ended = true;
     } else {
       ended = !write_lines(page, *queue, reply);
       if (!ended && end.find(" G") == std::string_view::npos) {
+        MXKV_ASSERT(page.shard < page.routes.shards(), "a page lies in a shard");
         ended = page.shard + 1 == page.routes.shards();
         if (!ended) {
           page.progress.go_on_at(page.routes.begin_of(page.shard + 1));

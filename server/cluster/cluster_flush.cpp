@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/reply_words.hpp"
@@ -31,11 +31,12 @@ struct Flush {
 
 void answer(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
             std::string_view failure) {
-  if (form.given()) {
-    answer_binary(replies, address, form,
-                  failure.empty() ? protocol::binary_status::success : protocol::binary_status::refused);
+  if (failure.empty()) {
+    answer_code(replies, address, Seen::nothing(), form, protocol::reply_code::done);
+  } else if (form.given()) {
+    answer_code(replies, address, Seen::nothing(), form, protocol::reply_code::refused);
   } else {
-    replies.reply(address, failure.empty() ? protocol::kOk : failure);
+    replies.reply(address, Seen::nothing(), failure);
   }
   replies.finished(address);
 }
@@ -50,7 +51,7 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
   sent->shard = shard;
   sent->shape = reply_shape::until_noop;  // a delete may be sent twice
   sent->then = [flush, shard, range](std::string_view reply) {
-    if (reply.starts_with("HD")) {
+    if (protocol::read_reply_code(reply) == protocol::reply_code::done) {
       if (const std::size_t cursor_at = reply.find(" G"); cursor_at != std::string_view::npos) {
         delete_page(flush, shard, range, reply.substr(cursor_at, reply.find('\r') - cursor_at));
         return;
@@ -58,6 +59,7 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
     } else if (flush->failure.empty()) {
       flush->failure = reply;
     }
+    MXKV_ASSERT(flush->left > 0, "each shard is flushed once");
     if (--flush->left == 0) {
       answer(flush->replies, flush->address, flush->form, flush->failure);
     }

@@ -32,7 +32,7 @@ class Place {
 
   [[nodiscard]] Place member(const char* key) const {
     if (!value_.is_object()) {
-      fail("is not an object");
+      fail("must be an object");
     }
     const auto at = value_.find(key);
     const std::string inner = name_.empty() ? key : name_ + "." + key;
@@ -46,7 +46,7 @@ class Place {
   template <class Each>
   void items(const Each& each) const {
     if (!value_.is_array()) {
-      fail("is not a list");
+      fail("must be a list");
     }
     for (std::size_t i = 0; i < value_.size(); ++i) {
       each(Place{value_[i], name_ + "[" + std::to_string(i) + "]"});
@@ -54,7 +54,7 @@ class Place {
   }
   [[nodiscard]] std::string text() const {
     if (!value_.is_string()) {
-      fail("is not a text");
+      fail("must be a string");
     }
     return value_.get<std::string>();
   }
@@ -71,7 +71,7 @@ class Place {
   template <class T>
   [[nodiscard]] T number() const {
     if (!value_.is_number_unsigned()) {
-      fail("is not a whole number from 0 on");
+      fail("must be a non-negative integer");
     }
     const auto number = value_.get<std::uint64_t>();
     if (number > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) {
@@ -81,7 +81,7 @@ class Place {
   }
 
   [[noreturn]] void fail(const char* what) const {
-    throw Mistake{(name_.empty() ? "the whole" : name_) + ": " + what};
+    throw Mistake{(name_.empty() ? "the document" : name_) + ": " + what};
   }
 
  private:
@@ -105,7 +105,7 @@ ClusterMap read_map(const Place& root) {
   root.member("shards").items([&map](const Place& shard) {
     const Place id = shard.member("id");
     if (id.number<std::uint64_t>() != map.shards.size()) {
-      id.fail("is not the shard's place in the list");
+      id.fail("must be the shard's index in the list");
     }
     ClusterMap::Shard& one = map.shards.emplace_back();
     one.from = shard.member("from").bytes();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "config/cluster.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/message.hpp"
 
 namespace mxkv::server {
@@ -49,7 +50,7 @@ std::string mistake_of_nodes(const std::vector<MapNode>& nodes) {
       return place + "name: " + nodes[i].name + " does not follow " + nodes[i - 1].name;
     }
     if (const auto [same, first] = peers.try_emplace(nodes[i].peer, i); !first) {
-      return place + "peer: " + nodes[i].peer + " is that of " + nodes[same->second].name + ", too";
+      return place + "peer: " + nodes[i].peer + " is also the peer of node " + nodes[same->second].name;
     }
   }
   return {};
@@ -82,17 +83,17 @@ std::string mistake_of_shards(const ClusterMap& map) {
     }
     if (shard.from.empty() != (i == 0)) {
       return place +
-             (i == 0 ? "from: must be empty, the least key" : "from: is empty, which only the first is");
+             (i == 0 ? "from: must be empty, the least key" : "from: is empty, which only the first may be");
     }
     if (i > 0 && map.shards[i - 1].from >= shard.from) {
-      return place + "from: does not follow that of shard " + std::to_string(i - 1);
+      return place + "from: is not greater than the one of shard " + std::to_string(i - 1);
     }
     if (shard.partition < 0) {
       return place + "partition: is negative";
     }
     if (const auto [same, first] = partitions.try_emplace(shard.partition, i); !first) {
-      return place + "partition: " + std::to_string(shard.partition) + " is that of shard " +
-             std::to_string(same->second) + ", too";
+      return place + "partition: " + std::to_string(shard.partition) + " is also the partition of shard " +
+             std::to_string(same->second);
     }
     if (std::string wrong = mistake_of_replicas(map, shard); !wrong.empty()) {
       return place + wrong;
@@ -146,7 +147,10 @@ class Loads {
   std::map<std::string, Load> loads_;
 };
 
-Result<ClusterMap> next(ClusterMap map) {
+Result<ClusterMap> next(const ClusterMap& before, ClusterMap map) {
+  MXKV_ASSERT(same_shards(before, map) && map.cluster == before.cluster,
+              "an edit leaves keys and logs of the shards as they are");
+  MXKV_ASSERT(map.version == before.version, "an edit makes the next version");
   ++map.version;
   if (std::string wrong = mistake_of(map); !wrong.empty()) {
     return Error{std::move(wrong)};
@@ -175,16 +179,16 @@ std::vector<std::string> ClusterMap::splits() const {
 
 std::string mistake_of(const ClusterMap& map) {
   if (map.version == 0 || map.version > kMostExact) {
-    return "version: is not from 1 to 2^53 - 1";
+    return "version: must be 1 to 2^53 - 1";
   }
   if (map.cluster == 0 || map.cluster > kMostExact) {
-    return "cluster: is not from 1 to 2^53 - 1";
+    return "cluster: must be 1 to 2^53 - 1";
   }
   if (map.replicas == 0) {
-    return "replicas: is 0";
+    return "replicas: must be at least 1";
   }
   if (map.lease_ms < kShortestLeaseNs / kLeaseUnitNs || map.lease_ms > kLongestLeaseNs / kLeaseUnitNs) {
-    return "lease_ms: is not from 500 to 60000";
+    return "lease_ms: must be 500 to 60000";
   }
   if (map.shards.empty()) {
     return "shards: is empty";
@@ -204,7 +208,7 @@ Result<ClusterMap> first_map(std::uint64_t cluster, std::uint32_t replicas, std:
   std::ranges::sort(nodes, {}, &MapNode::name);
   const std::size_t count = nodes.size();
   if (replicas > count) {
-    return Error{"each shard is to have " + std::to_string(replicas) + " replicas, and there are only " +
+    return Error{"each shard needs " + std::to_string(replicas) + " replicas, but there are only " +
                  std::to_string(count) + " nodes"};
   }
   ClusterMap map{.version = 1,
@@ -242,7 +246,7 @@ Result<ClusterMap> with_node(const ClusterMap& map, const MapNode& node) {
   } else {
     changed.nodes.insert(at, node);
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> without_node(const ClusterMap& map, std::string_view name) {
@@ -262,7 +266,7 @@ Result<ClusterMap> without_node(const ClusterMap& map, std::string_view name) {
   if (std::erase_if(changed.nodes, [name](const MapNode& node) { return node.name == name; }) == 0) {
     return no_node(name);
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string_view node) {
@@ -276,8 +280,7 @@ Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string
   ClusterMap changed = map;
   MapShard& one = changed.shards[shard];
   if (one.prefers == node) {
-    return Error{"shard " + std::to_string(shard) + " is to be owned by node " + std::string{node} +
-                 " already"};
+    return Error{"shard " + std::to_string(shard) + " prefers node " + std::string{node} + " already"};
   }
   // A replica that has to go stands last.
   if (!keeps(one, node)) {
@@ -288,7 +291,7 @@ Result<ClusterMap> moved(const ClusterMap& map, std::uint32_t shard, std::string
   }
   one.replicas.insert(one.replicas.begin(), std::string{node});
   one.prefers = node;
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
@@ -315,6 +318,7 @@ Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
           others.push_back(other.name);
         }
       }
+      MXKV_ASSERT(!others.empty(), "there are as many nodes as replicas without the drained one");
       shard.replicas.push_back(loads.idlest_keeper(others));
       loads.keep(shard.replicas.back());
     }
@@ -327,7 +331,7 @@ Result<ClusterMap> drained(const ClusterMap& map, std::string_view node) {
   if (!any) {
     return Error{"node " + std::string{node} + " keeps no shard"};
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 Result<ClusterMap> with_lease(const ClusterMap& map, std::uint32_t lease_ms) {
@@ -336,7 +340,7 @@ Result<ClusterMap> with_lease(const ClusterMap& map, std::uint32_t lease_ms) {
   }
   ClusterMap changed = map;
   changed.lease_ms = lease_ms;
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 bool has_surplus(const ClusterMap& map) {
@@ -353,12 +357,13 @@ Result<ClusterMap> settled(const ClusterMap& map) {
     while (shard.replicas.size() > map.replicas) {
       auto last = shard.replicas.end() - 1;
       if (*last == shard.prefers) {
-        --last;  // at least one replica goes, so there is one before the last
+        MXKV_ASSERT(last != shard.replicas.begin(), "a surplus replica stands beside the owner");
+        --last;
       }
       shard.replicas.erase(last);
     }
   }
-  return next(std::move(changed));
+  return next(map, std::move(changed));
 }
 
 }  // namespace mxkv::server

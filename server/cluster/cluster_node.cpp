@@ -55,18 +55,17 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
       routes_(routes),
       lines_(std::move(lines)),
       process_(number_of_process()),
-      pipeline_(runtime.worker_count(), routes, runtime.clock(), &runtime.budget(),
-                {.wake = [this] { ring(); },
-                 .submit =
-                     [this](std::uint32_t shard, std::uint64_t epoch, const std::string& body) {
-                       const auto hosted = hosted_.find(shard);
-                       return hosted != hosted_.end() && hosted->second->submit(epoch, body);
-                     },
-                 .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); },
-                 .changed = [this] { gate_.changed(); }}),
-      gate_(
-          pipeline_, runtime.worker_count(), options_.most_waiting, options_.deadline_ns,
-          [this](std::size_t worker) { wake_(worker); }, [this] { ring(); }),
+      pipeline_(
+          runtime.worker_count(), routes, runtime.clock(), &runtime.budget(),
+          {.wake = [this] { ring(); },
+           .submit =
+               [this](std::uint32_t shard, std::uint64_t epoch, const std::string& body) {
+                 const auto hosted = hosted_.find(shard);
+                 return hosted != hosted_.end() && hosted->second->submit(epoch, body);
+               },
+           .strayed = [this](std::uint32_t shard) { strayed_.push_back(shard); }},
+          {.most_waiting = options_.most_waiting, .wake = [this](std::size_t worker) { wake_(worker); }},
+          options_.deadline_ns),
       memory_(
           runtime, store, [this] { ring(); }, &routes),
       around_{
@@ -85,7 +84,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
               },
           .info = lines_.info,
           .warn = lines_.warn} {
-  std::vector<JournalBuffer*> buffers;
+  std::vector<RecordBuffer*> buffers;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     const runtime::WorkerId id{static_cast<std::uint16_t>(i)};
     pipeline_.buffer(id).set_context(&runtime.worker(id));
@@ -109,6 +108,7 @@ ClusterNode::~ClusterNode() {
 }
 
 void ClusterNode::start(std::function<void(std::size_t)> wake) {
+  MXKV_ASSERT(!thread_.joinable(), "a node is started once");
   wake_ = std::move(wake);
   started_ns_ = runtime_.clock().monotonic_ns();
   thread_ = std::thread([this] { run(); });
@@ -216,12 +216,12 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
                     ": each takes the other's shards; one of them needs another cluster.node");
       }
     } else {
-      reader_.leave_out(presence_key(name) + ": is no node's word");
+      reader_.leave_out(presence_key(name) + ": is not a node's status");
     }
   }
   if (const std::uint64_t more = reader_.left_out() - std::exchange(told_left_out_, reader_.left_out());
       more != 0) {
-    lines_.warn("cluster " + options_.cluster + ": left out of what somebody put on its board: " +
+    lines_.warn("cluster " + options_.cluster + ": ignored records on the metadata topic: " +
                 reader_.complaint() + (more == 1 ? "" : ", and " + std::to_string(more - 1) + " more"));
   }
   if (const ClusterMap* const map = reader_.map(); map != nullptr && map->version != map_.version) {
@@ -238,9 +238,9 @@ void ClusterNode::hand_over(int patience_ms) {
   if (const std::uint32_t left = open_shards_.load(std::memory_order_relaxed); left != 0) {
     const std::string why = status().not_left;
     lines_.warn("cluster: " + std::to_string(left) + (left == 1 ? " shard was" : " shards were") +
-                " not left to another node in " + std::to_string(patience_ms) + " ms" +
+                " not handed over to another node in " + std::to_string(patience_ms) + " ms" +
                 (why.empty() ? std::string{} : ": " + why) +
-                "; nobody serves them until another node has waited for the lease");
+                "; they are unavailable until their lease has run out");
   }
 }
 
@@ -258,10 +258,11 @@ void ClusterNode::finish() {
   if (thread_.joinable()) {
     thread_.join();
   }
+  MXKV_ASSERT(!thread_.joinable(), "the thread that owns the shards has ended before they go");
   hosted_.clear();
   ending_.drop(runtime_.worker(runtime::WorkerId{0}));
   if (epochs.last_recorded() > epochs.durable()) {
-    lines_.warn("cluster: the logs did not take in all that was written");
+    lines_.warn("cluster: the logs have not acknowledged all writes");
   }
 }
 

@@ -24,7 +24,6 @@
 #include "server/cluster/epoch_pipeline.hpp"
 #include "server/cluster/hosted_shard.hpp"
 #include "server/cluster/node_status.hpp"
-#include "server/cluster/pipeline_gate.hpp"
 #include "server/cluster/presence.hpp"
 #include "server/cluster/routes.hpp"
 #include "server/cluster/shard_feed.hpp"
@@ -85,7 +84,7 @@ class ClusterNode {
   ClusterNode(const ClusterNode&) = delete;
   ClusterNode& operator=(const ClusterNode&) = delete;
 
-  [[nodiscard]] DiskGate& gate() noexcept { return gate_; }
+  [[nodiscard]] CommitGate& gate() noexcept { return pipeline_; }
   /// `wake` wakes a sleeping worker. Start-up only.
   void start(std::function<void(std::size_t)> wake);
   /// Leaves the shards it owns to other live nodes, and waits until they have them, at most `patience_ms`. A
@@ -146,7 +145,6 @@ class ClusterNode {
   std::function<void(std::size_t)> wake_;
   std::atomic<bool> news_{false};  // acq_rel: one wake-up for much news
   EpochPipeline pipeline_;
-  PipelineGate gate_;
   ShardMemory memory_;
   std::unique_ptr<StoreJournal> journal_;
   std::unique_ptr<ShardFeed> feed_;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_node.hpp"
 
 namespace mxkv::server {
@@ -20,7 +21,7 @@ constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< older attempts 
 
 void ClusterNode::take_map(const ClusterMap& map) {
   if (map.cluster != map_.cluster || map.shards.size() != map_.shards.size()) {
-    lines_.warn("cluster: the map on the board is another cluster's; it is not followed");
+    lines_.warn("cluster: ignored the map on the metadata topic: it is another cluster's");
     return;
   }
   lines_.info("cluster: map " + std::to_string(map.version));
@@ -28,6 +29,8 @@ void ClusterNode::take_map(const ClusterMap& map) {
     lines_.info("cluster: the lease is " + std::to_string(map.lease_ms) + " ms, was " +
                 std::to_string(map_.lease_ms) + " ms");
   }
+  MXKV_ASSERT(same_shards(map, map_) && map.version > map_.version,
+              "a map in force is followed by a later one");
   map_ = map;
   for (const auto& [id, shard] : hosted_) {
     shard->set_lease(lease_ns());
@@ -76,7 +79,7 @@ std::string ClusterNode::obstacle(const std::string& name, const HostedShard& sh
   }
   const ShardPresence* const theirs = node->presence.find(shard.id());
   if (theirs == nullptr) {
-    return name + " has nothing of it";
+    return name + " has no copy of it";
   }
   if (theirs->role != "follows") {
     return name + " says \"" + theirs->role + "\"";
@@ -121,7 +124,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
         obstacles += (obstacles.empty() ? "" : ", ") + why;
         return false;
       }
-      lines_.info("shard " + std::to_string(id) + ": goes to " + name);
+      lines_.info("shard " + std::to_string(id) + ": is handed over to " + name);
       hosted->second->leave(alive(name, now_ns)->presence.process);
       return true;
     };
@@ -144,6 +147,7 @@ void ClusterNode::note_settled(std::uint64_t now_ns) {
   if (settling_epoch_ != 0 && pipeline_.epochs().durable() < settling_epoch_) {
     return;
   }
+  MXKV_ASSERT(settled_ns_ <= settling_ns_ && settling_ns_ <= now_ns, "settled moments never go back");
   settled_ns_ = settling_ns_;
   settling_ns_ = now_ns;
   settling_epoch_ = pipeline_.end_epoch();
@@ -195,7 +199,7 @@ void ClusterNode::leave_surplus(std::uint64_t now_ns) {
     if (!served) {
       continue;
     }
-    lines_.info("shard " + std::to_string(id) + ": the map does not give it to this node any more");
+    lines_.info("shard " + std::to_string(id) + ": the map no longer assigns it to this node");
     hosted->second->retire();
     retired_.push_back(std::move(hosted->second));
     hosted_.erase(hosted);
@@ -211,6 +215,7 @@ void ClusterNode::drop_surplus() {
     if (pipeline_.passed() < epoch) {
       return false;
     }
+    MXKV_ASSERT(!hosted_.contains(id), "a surplus shard's memory is dropped before it is loaded again");
     memory_.drop(id, routes_.begin_of(id), routes_.end_of(id));
     return true;
   });

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_node.hpp"
 
 namespace mxkv::server {
@@ -61,22 +62,22 @@ void ClusterNode::tell_outages(std::uint64_t now_ns) {
   if (lapsed != 0 && lapsed_ == 0) {
     lines_.warn("cluster: " + std::to_string(lapsed) +
                 (lapsed == 1 ? " shard that this node owns is" : " shards that this node owns are") +
-                " not served: the brokers have not acknowledged anything for a lease" + error);
+                " not served: the brokers have not acknowledged anything for the length of a lease" + error);
   } else if (lapsed == 0 && lapsed_ != 0) {
     lines_.info("cluster: all shards that this node owns are served again");
   }
   lapsed_ = lapsed;
   const bool silent = now_ns >= std::max(board_ns_, started_ns_) + kBrokersSilentNs;
   if (silent && !board_silent_) {
-    lines_.warn("cluster: the brokers are silent: nothing of the board was read for " +
+    lines_.warn("cluster: the brokers are silent: nothing arrived on the metadata topic for " +
                 std::to_string(kBrokersSilentNs / 1'000'000'000) + " s" + error);
   } else if (!silent && board_silent_) {
-    lines_.info("cluster: the brokers are heard again");
+    lines_.info("cluster: the brokers answer again");
   }
   board_silent_ = silent;
   if (memory_.failed() && !memory_failed_) {
-    lines_.warn("cluster: this node is no replica any more: memory takes no more of the shards' logs: " +
-                memory_.failure() + "; start it again with more memory");
+    lines_.warn("cluster: this node stopped replicating: it cannot apply the shards' logs: " +
+                memory_.failure() + "; restart it with more memory");
   }
   memory_failed_ = memory_.failed();
 }
@@ -108,6 +109,7 @@ void ClusterNode::tell_presence() {
                     .said_ns = runtime_.clock().monotonic_ns(),
                     .read = reader_.read(),
                     .shards = {}};
+  MXKV_ASSERT(settled_ns_ <= presence.said_ns, "changes are settled before a node says so");
   presence.behind_ns = settled_ns_ == 0 ? Presence::kNotTold : presence.said_ns - settled_ns_;
   for (const auto& [id, shard] : hosted_) {
     presence.shards.push_back(presence_of(*shard));

@@ -27,7 +27,7 @@ ClusterStore::Span ClusterStore::span_of(const protocol::RangeRequest& range) co
     span.last =
         range.high.inclusive ? routes_.shard_of(range.high.key) : shard_below(routes_, range.high.key);
   } else if (range.by_prefix) {
-    const std::string_view end = behind_prefix(range.prefix, room.data());
+    const std::string_view end = behind_prefix(range.prefix, room);
     span.last = end.empty() ? span.last : shard_below(routes_, end);
   }
   span.last = std::max(span.first, span.last);  // an empty range lies where it begins
@@ -79,7 +79,7 @@ void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request&
                        !request.range.delimiter.empty();
   if (at_once || !options_.forwards || address.connection->by_peer) {
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, spans_line("range", span.first, span.last));
+    replies.reply(address, Seen::nothing(), spans_line("range", span.first, span.last));
     replies.finished(address);
     return;
   }
@@ -103,7 +103,7 @@ void ClusterStore::range_elsewhere(runtime::Worker& worker, const protocol::Requ
                                    std::uint32_t shard, const ReplyAddress& address) {
   if (const std::string refused = refusal(shard, address); !refused.empty()) {
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, refused);
+    replies.reply(address, Seen::nothing(), refused);
     replies.finished(address);
     return;
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::uint64_t kNearlyThere = 1000;  ///< messages that a replica may l
 
 /// Makes each column as wide as its widest cell; the first row is the head.
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  MXKV_ASSERT(!rows.empty(), "a table has a head");
   std::vector<std::size_t> widths(rows.front().size());
   for (const std::vector<std::string>& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -156,6 +158,7 @@ std::uint64_t ClusterState::behind(const ShardPresence& replica) const {
       foremost = std::max(foremost, other->position);
     }
   }
+  MXKV_ASSERT(foremost >= replica.position, "no replica is ahead of the foremost");
   return foremost - replica.position;
 }
 
@@ -287,19 +290,19 @@ std::string still_missing(const ClusterState& state, std::optional<std::uint32_t
       }
       const ShardPresence* const replica = state.replica(name, i);
       if (replica == nullptr) {
-        return start + "node " + name + " has nothing of it yet";
+        return start + "node " + name + " has no copy of it yet";
       }
       if (!has_data(*replica)) {
         return start + "node " + name +
-               (replica->role == "loads" ? " loads it" : " takes no more of its log (stranded)");
+               (replica->role == "loads" ? " loads it" : " cannot apply its log any more (stranded)");
       }
       if (const std::uint64_t behind = state.behind(*replica); behind > kNearlyThere) {
         return start + "node " + name + " is " + count_text(behind, "message") + " behind";
       }
     }
     if (const std::string owner = state.owner(i); owner != shard.prefers) {
-      return start +
-             (owner.empty() ? "has no owner yet" : "is owned by " + owner + " yet, not by " + shard.prefers);
+      return start + (owner.empty() ? "has no owner yet"
+                                    : "is still owned by " + owner + ", not by " + shard.prefers);
     }
   }
   return {};

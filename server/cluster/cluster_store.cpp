@@ -95,6 +95,7 @@ void ClusterStore::count_replica_read(const runtime::Worker& worker) noexcept {
 }
 
 std::string ClusterStore::refusal(std::uint32_t shard, const ReplyAddress& address) const {
+  MXKV_ASSERT(shard < routes_.shards(), "each key is in a shard");
   const bool by_peer = address.connection->by_peer;
   if (options_.forwards && !by_peer) [[likely]] {
     return {};
@@ -153,7 +154,7 @@ void ClusterStore::ask_owner(runtime::Worker& worker, std::uint32_t shard,
   const std::string refused = refusal(shard, address);
   if (!refused.empty()) [[unlikely]] {
     if (request.is_binary()) {
-      if (ReplyQueue* const queue = replies_of(worker).find(address)) {
+      if (ReplyQueue* const queue = replies_of(worker).find(address, Seen::nothing())) {
         write_binary_error(*queue, address.ticket, request.flags->binary, protocol::binary_status::refused);
         queue->close(address.ticket);
       }
@@ -241,6 +242,7 @@ std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol:
     }
     address.connection->commits.note_here(own_seq + static_cast<CommitSeq>(run - 1));
     const std::size_t taken = store_.set(worker, values.subspan(done, run), address, own_seq);
+    MXKV_ASSERT(taken <= run, "the store takes no values of other nodes");
     done += taken;
     if (taken < run) [[unlikely]] {
       return done;
@@ -308,7 +310,7 @@ void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch>
   }
   if (!refused.empty()) {
     batch->abandon(worker);
-    replies_of(worker).reply(address, refused);
+    replies_of(worker).reply(address, Seen::nothing(), refused);
     replies_of(worker).finished(address);
     return;
   }

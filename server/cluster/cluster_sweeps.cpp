@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "protocol/cursor.hpp"
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "protocol/request_writer.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/refusal.hpp"
@@ -115,11 +116,11 @@ struct Sweep {
 
   void answer(std::string text) const {
     text += text.empty() ? "" : opaque + "\r\n";
-    replies.reply(address, text);
+    replies.reply(address, Seen::nothing(), text);
     replies.finished(address);
   }
   void fail(std::string_view text) const {
-    replies.reply(address, text);
+    replies.reply(address, Seen::nothing(), text);
     replies.finished(address);
   }
 };
@@ -144,6 +145,7 @@ void end_delete(const Sweep& sweep, std::string_view last) {
 }
 
 void delete_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
+  MXKV_ASSERT(part < sweep->lines.size(), "a delete ends behind its last part");
   std::unique_ptr<ForwardedRequest> sent = sweep->forwarder.take();
   sent->shard = sweep->first + part;
   sent->changes = true;
@@ -154,7 +156,7 @@ void delete_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
   }
   sent->text += protocol::kCrLf;
   sent->then = [sweep, part](std::string_view reply) {
-    if (!reply.starts_with("HD")) {
+    if (protocol::read_reply_code(reply) != protocol::reply_code::done) {
       sweep->fail(reply);
       return;
     }
@@ -173,7 +175,8 @@ void delete_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
     } else if (part + 1 == sweep->lines.size()) {
       end_delete(*sweep, {});
     } else if (sweep->removed >= sweep->limit) {
-      end_delete(*sweep, key_before(sweep->routes.begin_of(sweep->first + part + 1)));
+      KeyRoom room;
+      end_delete(*sweep, key_before(sweep->routes.begin_of(sweep->first + part + 1), room));
     } else {
       delete_part(sweep, part + 1);
     }
@@ -187,11 +190,12 @@ void count_part(const std::shared_ptr<Sweep>& sweep, std::uint32_t part) {
   sent->shape = reply_shape::until_noop;
   sent->text = sweep->lines[part] + "\r\n";
   sent->then = [sweep](std::string_view reply) {
-    if (reply.starts_with("HD")) {
+    if (protocol::read_reply_code(reply) == protocol::reply_code::done) {
       sweep->sum.add(reply);
     } else if (sweep->failure.empty()) {
       sweep->failure = reply;
     }
+    MXKV_ASSERT(sweep->left > 0, "each part is counted once");
     if (--sweep->left != 0) {
       return;
     }

@@ -6,7 +6,8 @@
 
 #include "runtime/base/assert.hpp"
 #include "server/cluster/record_body.hpp"
-#include "server/journal/record_reader.hpp"
+#include "server/cluster/refusal.hpp"
+#include "server/commit/record_reader.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -18,12 +19,15 @@ void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
 }  // namespace
 
 EpochPipeline::EpochPipeline(std::size_t workers, const Routes& routes, const runtime::Clock& clock,
-                             runtime::MemoryBudget* budget, PipelineHooks hooks)
-    : epochs_(workers, 1, 0),
+                             runtime::MemoryBudget* budget, PipelineHooks hooks, CommitGateOptions gate,
+                             std::uint64_t most_wait_ns)
+    : CommitGate(workers, std::move(gate)),
+      epochs_(workers, 1, 0),
       share_{.epochs = &epochs_, .budget = budget},
       routes_(routes),
       clock_(clock),
       hooks_(std::move(hooks)),
+      most_wait_ns_(most_wait_ns),
       closed_(epochs_.durable()),
       passed_(closed_),
       void_through_(routes.shards()),
@@ -43,8 +47,9 @@ EpochPipeline::~EpochPipeline() {
 
 // -- workers
 
-std::uint64_t EpochPipeline::begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
-  return desks_[worker.index()]->of_worker.begin_round(epochs_, worker, now_us);
+CommitGate::Round EpochPipeline::begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
+  const std::uint64_t mint_us = desks_[worker.index()]->of_worker.begin_round(epochs_, worker, now_us);
+  return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us()};
 }
 
 void EpochPipeline::end_round(runtime::WorkerId worker) noexcept {
@@ -59,7 +64,16 @@ void EpochPipeline::park(runtime::WorkerId worker) noexcept {
   }
 }
 
+std::string_view EpochPipeline::given_up_line() const noexcept {
+  return kNotAcknowledged;
+}
+
 // -- the cluster's thread
+
+void EpochPipeline::tell() {
+  changed();
+  hooks_.changed();
+}
 
 bool EpochPipeline::due() const noexcept {
   return wanted_ > closed_ ||
@@ -72,6 +86,7 @@ bool EpochPipeline::step() {
       return false;
     }
     closed_ = epochs_.close(clock_.steady_us());
+    MXKV_ASSERT(closed_ == passed_ + 1, "epochs are closed one after the other");
     closing_ = true;
   }
   if (!epochs_.await_passed(closed_)) {
@@ -96,16 +111,17 @@ bool EpochPipeline::idle() const noexcept {
 }
 
 void EpochPipeline::collect() {
+  MXKV_ASSERT(under_way_.empty() || under_way_.back().epoch < closed_, "epochs are under way in their order");
   under_way_.push_back(
       {.epoch = closed_, .horizon_us = epochs_.horizon_of(closed_), .bytes = 0, .shards = {}});
   for (const std::unique_ptr<Desk>& desk : desks_) {
-    if (JournalBlock* const sealed = desk->of_worker.buffer.collect(); sealed != nullptr) {
+    if (RecordBlock* const sealed = desk->of_worker.buffer.collect(); sealed != nullptr) {
       (desk->first == nullptr ? desk->first : desk->last->next) = sealed;
       for (desk->last = sealed; desk->last->next != nullptr; desk->last = desk->last->next) {
       }
     }
-    JournalBlock* dealt_first = nullptr;
-    JournalBlock* dealt_last = nullptr;
+    RecordBlock* dealt_first = nullptr;
+    RecordBlock* dealt_last = nullptr;
     for (; desk->first != nullptr && desk->first->epoch <= closed_; desk->first = desk->first->next) {
       deal(*desk->first);
       dealt_first = dealt_first == nullptr ? desk->first : dealt_first;
@@ -139,8 +155,8 @@ void EpochPipeline::deal_range(const RecordBounds& bounds, const DealPart& add) 
 
 // Deals a worker's records in its order. A record of a range goes to each shard that the range touches, cut
 // to that shard.
-void EpochPipeline::deal(const JournalBlock& block) {
-  JournalBlock& bytes = const_cast<JournalBlock&>(block);  // NOLINT: reading its payload changes nothing
+void EpochPipeline::deal(const RecordBlock& block) {
+  RecordBlock& bytes = const_cast<RecordBlock&>(block);  // NOLINT: reading its payload changes nothing
   const std::string_view payload{bytes.payload(), block.payload_bytes};
   RecordReader reader{payload};
   pieces_.clear();
@@ -186,6 +202,7 @@ void EpochPipeline::deal(const JournalBlock& block) {
 
 void EpochPipeline::submit() {
   UnderWay& now = under_way_.back();
+  MXKV_ASSERT(now.epoch == closed_, "records are submitted with the epoch that was closed");
   for (const std::uint32_t shard : std::exchange(touched_, {})) {
     const std::string body = std::exchange(bodies_[shard], {});
     if (now.epoch > void_through_[shard] && hooks_.submit(shard, now.epoch, body)) {
@@ -211,6 +228,7 @@ void EpochPipeline::submit() {
 }
 
 void EpochPipeline::acknowledged(std::uint32_t shard, std::uint64_t epoch) {
+  MXKV_ASSERT(epoch <= closed_, "only submitted epochs are acknowledged");
   for (UnderWay& one : under_way_) {
     if (one.epoch > epoch) {
       break;
@@ -221,6 +239,7 @@ void EpochPipeline::acknowledged(std::uint32_t shard, std::uint64_t epoch) {
 }
 
 void EpochPipeline::lost(std::uint32_t shard) {
+  MXKV_ASSERT(void_through_[shard] <= epochs_.current(), "a loss voids later records than the one before");
   void_through_[shard] = epochs_.current();
   for (UnderWay& one : under_way_) {
     std::erase(one.shards, shard);
@@ -243,6 +262,7 @@ void EpochPipeline::pass_fences() {
       continue;
     }
     if (fence.told) {
+      MXKV_ASSERT(holds_ > 0, "a fence ends one loss");
       --holds_;
       continue;
     }
@@ -253,7 +273,7 @@ void EpochPipeline::pass_fences() {
   std::erase_if(fences_, [this](const Fence& fence) { return fence.told && fence.epoch <= passed_; });
   if (news) {
     failures_.fetch_add(1, std::memory_order_release);
-    hooks_.changed();
+    tell();
   }
 }
 
@@ -264,13 +284,15 @@ void EpochPipeline::publish() {
   bool news = false;
   for (; !under_way_.empty() && under_way_.front().shards.empty(); under_way_.pop_front()) {
     const UnderWay& front = under_way_.front();
+    MXKV_ASSERT(front.epoch == epochs_.durable() + 1, "epochs become durable in order, none is skipped");
+    MXKV_ASSERT(under_way_bytes_.load(std::memory_order_relaxed) >= front.bytes, "bytes end as they began");
     epochs_.publish_durable(front.epoch, front.horizon_us);
     under_way_bytes_.store(under_way_bytes_.load(std::memory_order_relaxed) - front.bytes,
                            std::memory_order_relaxed);
     news = true;
   }
   if (news) {
-    hooks_.changed();
+    tell();
   }
 }
 

@@ -26,9 +26,10 @@
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "server/cluster/routes.hpp"
-#include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_desk.hpp"
-#include "server/journal/record.hpp"
+#include "server/commit/commit_desk.hpp"
+#include "server/commit/commit_epochs.hpp"
+#include "server/commit/commit_gate.hpp"
+#include "server/commit/record.hpp"
 
 namespace mxkv::server {
 
@@ -40,7 +41,7 @@ struct PipelineHooks {
   /// Records arrived for a shard that is not this node's: memory holds void data, as if lost() had been
   /// called. A call of found_clean() must follow for this, too.
   std::function<void(std::uint32_t shard)> strayed;
-  std::function<void()> changed;  ///< durable(), failures() or waiting_bytes() has changed
+  std::function<void()> changed = [] {};  ///< durable(), failures() or waiting_bytes() has changed
 };
 
 /// The pipeline's counters. Relaxed: each is independent.
@@ -52,24 +53,26 @@ struct PipelineCounts {
 };
 
 /// Thread-safety: given per function.
-class EpochPipeline {
+class EpochPipeline final : public CommitGate {
  public:
   /// Unacknowledged epochs: while one is under way, the next one gathers records. More of them make smaller
   /// groups, of which brokers accept fewer bytes, and librdkafka spins if a broker has more than five.
   static constexpr std::size_t kMostUnderWay = 2;
 
+  /// A reply that waits for `most_wait_ns` is given up; 0: none is.
   EpochPipeline(std::size_t workers, const Routes& routes, const runtime::Clock& clock,
-                runtime::MemoryBudget* budget, PipelineHooks hooks);
+                runtime::MemoryBudget* budget, PipelineHooks hooks, CommitGateOptions gate = {},
+                std::uint64_t most_wait_ns = 0);
   ~EpochPipeline();
   EpochPipeline(const EpochPipeline&) = delete;
   EpochPipeline& operator=(const EpochPipeline&) = delete;
 
   // -- worker `worker` only, as in Journal
 
-  [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept;
-  void end_round(runtime::WorkerId worker) noexcept;
-  void park(runtime::WorkerId worker) noexcept;
-  [[nodiscard]] JournalBuffer& buffer(runtime::WorkerId worker) noexcept {
+  [[nodiscard]] Round begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept override;
+  void end_round(runtime::WorkerId worker) noexcept override;
+  void park(runtime::WorkerId worker) noexcept override;
+  [[nodiscard]] RecordBuffer& buffer(runtime::WorkerId worker) noexcept {
     return desks_[worker.index()]->of_worker.buffer;
   }
 
@@ -78,8 +81,16 @@ class EpochPipeline {
   [[nodiscard]] const CommitEpochs& epochs() const noexcept { return epochs_; }
   /// How often waiting replies were given up.
   [[nodiscard]] std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t must_wait_for() const noexcept override {
+    const std::uint64_t recorded = epochs_.last_recorded();
+    return recorded <= epochs_.durable() ? 0 : recorded;
+  }
+  [[nodiscard]] std::uint64_t durable() const noexcept override { return epochs_.durable(); }
+  [[nodiscard]] std::uint64_t broken() const noexcept override { return failures(); }
+  [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_wait_ns_; }
+  [[nodiscard]] std::string_view given_up_line() const noexcept override;
   /// Bytes of records that are not acknowledged.
-  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept {
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override {
     return share_.waiting_bytes.load(std::memory_order_relaxed) +
            under_way_bytes_.load(std::memory_order_relaxed);
   }
@@ -109,9 +120,9 @@ class EpochPipeline {
  private:
   struct Desk {
     explicit Desk(BufferShare& share) noexcept : of_worker(share) {}
-    JournalDesk of_worker;
-    JournalBlock* first = nullptr;  ///< collected blocks of later epochs; for the cluster's thread
-    JournalBlock* last = nullptr;
+    CommitDesk of_worker;
+    RecordBlock* first = nullptr;  ///< collected blocks of later epochs; for the cluster's thread
+    RecordBlock* last = nullptr;
   };
   struct UnderWay {
     std::uint64_t epoch = 0;
@@ -125,9 +136,11 @@ class EpochPipeline {
     std::uint64_t epoch = 0;  ///< must be passed first
   };
 
+  void wanted() noexcept override { hooks_.wake(); }
+  void tell();
   [[nodiscard]] bool due() const noexcept;
   void collect();
-  void deal(const JournalBlock& block);
+  void deal(const RecordBlock& block);
   using DealPart = std::function<void(std::uint32_t shard, const RecordBounds& bounds)>;
   void deal_range(const RecordBounds& bounds, const DealPart& add);
   std::string& body_of(std::uint32_t shard, std::uint64_t epoch);
@@ -141,6 +154,7 @@ class EpochPipeline {
   const Routes& routes_;
   const runtime::Clock& clock_;
   PipelineHooks hooks_;
+  const std::uint64_t most_wait_ns_;
   PipelineCounts counts_;
   std::atomic<std::uint64_t> failures_{0};  // release, pairs with failures()
   std::atomic<std::uint64_t> under_way_bytes_{0};

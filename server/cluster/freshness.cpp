@@ -1,5 +1,7 @@
 #include "server/cluster/freshness.hpp"
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 void Freshness::withdraw() noexcept {
@@ -19,6 +21,8 @@ void Freshness::take_end(LogPosition end) {
 }
 
 void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& memory) {
+  MXKV_ASSERT(now.ns >= asked_ns_, "the clock does not go back");
+  MXKV_ASSERT(memory.finished() <= memory.begun(), "memory ends only calls that began");
   if (now.ns >= now.heard_ns + lease_ns_) {
     withdraw();
     return;
@@ -36,9 +40,11 @@ void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& mem
   }
   if (applied_ && (memory.finished() >= *applied_ || !rules_.waits_for_memory)) {
     applied_.reset();
+    MXKV_ASSERT(asked_ns_ >= counted_ns_, "a later answer is as fresh");
     counted_ns_ = asked_ns_;
   }
   from_ns_ = lived_ns_ != 0 && now.ns < lived_ns_ + lease_ns_ ? counted_ns_ : 0;
+  MXKV_ASSERT(from_ns_ <= now.ns, "memory is not fresher than now");
   if (asks_ || end_ || applied_ || now.ns < asked_ns_ + period_ns_) {
     return;
   }

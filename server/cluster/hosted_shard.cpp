@@ -32,6 +32,7 @@ void HostedShard::apply(std::uint64_t /*epoch*/, std::string_view records) {
 }
 
 void HostedShard::owns(std::uint64_t term) {
+  MXKV_ASSERT(!open_, "a new term begins closed: its owner applies the rest of the log first");
   open_at_ = around_.memory.begun();
   around_.info(name() + ": owned, term " + std::to_string(term));
 }
@@ -53,8 +54,8 @@ std::optional<ShardStart> HostedShard::ousted() {
 
 void HostedShard::stranded() {
   around_.warn(name() +
-               ": its log is not there any more from where memory stands, or has a hole, as compaction "
-               "and others' transactions make them; it is loaded again");
+               ": its log has been cut off at the next position to read, or has a hole, as compaction and "
+               "other programs' transactions leave; the shard is loaded again");
   // Each reload holds all replies of this node and gives up the waiting ones. So it is rare if nothing has
   // changed.
   look_for_end(*log_, shard_.position(), "its log");
@@ -76,7 +77,7 @@ bool HostedShard::submit(std::uint64_t epoch, const std::string& body) {
 }
 
 void HostedShard::strayed() {
-  around_.warn(name() + ": what was written here while it was lost is thrown away");
+  around_.warn(name() + ": writes that this node made after it lost the shard are void and dropped");
   throw_away();
 }
 
@@ -84,6 +85,7 @@ void HostedShard::leave(std::uint64_t to) {
   if (!may_leave()) {
     return;
   }
+  MXKV_ASSERT(to != 0 && to != options_.node, "a shard is left to another process");
   // Read the marks before the route is closed: requests that are forwarded later include those for this
   // shard, which end only when the new owner has it. Leaving must not wait for them.
   std::vector<std::uint64_t> sent_on = around_.routes.forwards_begun();
@@ -148,10 +150,10 @@ void HostedShard::throw_away() {
 void HostedShard::look_for_end(OrderedLog& log, LogPosition needed, const char* what) {
   log.end([this, needed, what](std::optional<LogPosition> end) {
     if (end && *end < needed) {
-      around_.warn(name() + ": " + what + " ends at " + std::to_string(*end) + ", and is to be read from " +
+      around_.warn(name() + ": " + what + " ends at " + std::to_string(*end) + ", but must be read from " +
                    std::to_string(needed) +
-                   " as the map's topic says: these topics are copies with other offsets, or lost " +
-                   "their end; they cannot be loaded");
+                   " according to the metadata topic: these topics are copies with other offsets, or lost " +
+                   "their end; the shard cannot be loaded");
     }
   });
 }
@@ -177,8 +179,8 @@ void HostedShard::load(std::uint64_t now_ns) {
   const bool silent =
       loader_->now() == SnapshotLoader::state::reading && now_ns >= loader_moved_ns_ + kLongestPauseNs;
   if (loader_->now() == SnapshotLoader::state::failed || silent) {
-    around_.warn(name() + (silent ? ": its snapshot has no end; it is read again, or the next one"
-                                  : ": its snapshot went while it was read; the next one is taken"));
+    around_.warn(name() + (silent ? ": its snapshot is incomplete; it is read again, or the next one"
+                                  : ": its snapshot was removed while it was read; the next one is read"));
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     look_for_end(*snapshots_, loader_->entry().first, "the log of its snapshots");
     const bool same = std::exchange(failed_snapshot_, loader_->entry().number) == failed_snapshot_;
@@ -195,6 +197,7 @@ void HostedShard::load(std::uint64_t now_ns) {
 }
 
 void HostedShard::follow(const ShardStart& start) {
+  MXKV_ASSERT(loading_ && !drop_at_ && loader_ == nullptr, "the log is followed when its snapshot is loaded");
   loading_ = false;
   open_at_.reset();  // the log tells once more how a claim made meanwhile ended
   log_bytes_ = 0;
@@ -217,6 +220,8 @@ void HostedShard::go_on_leaving(std::uint64_t now_ns) {
   if (*leaving_->waits) {
     return;
   }
+  MXKV_ASSERT(around_.pipeline.passed() >= leaving_->epoch,
+              "all writes let in are recorded before the yield");
   const Leaving leaving = *std::exchange(leaving_, std::nullopt);
   open_ = false;
   shard_.leave(leaving.to);
@@ -225,6 +230,7 @@ void HostedShard::go_on_leaving(std::uint64_t now_ns) {
 void HostedShard::settle() {
   const std::uint64_t now_ns = around_.clock.monotonic_ns();
   if (drop_at_ && around_.pipeline.passed() >= *drop_at_) {
+    MXKV_ASSERT(!clean_at_, "one drop of a shard's memory is under way");
     drop_at_.reset();
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
     clean_at_ = around_.memory.begun();
@@ -243,10 +249,12 @@ void HostedShard::settle() {
   }
   if (held_void_ && !open_ && shard_.now() == Shard::role::follows) {
     held_void_ = false;  // all submitted records were acknowledged before the yield
-    around_.info(name() + ": left to another node");
+    around_.info(name() + ": handed over to another node");
   }
   if (open_at_ && !loading_ && !clean_at_ && around_.pipeline.counts_again(id_) && shard_.serves() &&
       around_.memory.finished() >= *open_at_ && !around_.memory.failed()) {
+    MXKV_ASSERT(shard_.state().owner() == options_.node,
+                "requests are let in by the owner that the log names");
     open_at_.reset();
     open_ = held_void_ = true;
     freshness_.withdraw();
@@ -296,6 +304,7 @@ void HostedShard::show_freshness(std::uint64_t now_ns) {
   } else {
     freshness_.withdraw();
   }
+  MXKV_ASSERT(freshness_.from_ns() == 0 || replicates(), "only a replica's memory is fresh");
   around_.routes.set_fresh_from(id_, freshness_.from_ns());
 }
 
@@ -339,7 +348,7 @@ void HostedShard::take_snapshot(std::uint64_t least_bytes) {
 
 void HostedShard::give_up_taking(const char* why) {
   ++counters_.snapshots_failed;
-  around_.warn(name() + ": no snapshot: " + why);
+  around_.warn(name() + ": no snapshot was taken: " + why);
   taking_.reset();
 }
 
@@ -347,9 +356,10 @@ void HostedShard::give_up_taking(const char* why) {
 // once they are durable.
 void HostedShard::go_on_taking() {
   if (taking_->thrown_away != counters_.thrown_away) {
-    give_up_taking("memory was thrown away meanwhile");
+    give_up_taking("the shard's memory was dropped meanwhile");
     return;
   }
+  MXKV_ASSERT(shard_.position() >= taking_->start.position, "while memory stays, positions never go back");
   if (taking_->told || around_.memory.finished() < taking_->after) {
     return;
   }
@@ -362,7 +372,7 @@ void HostedShard::go_on_taking() {
     case SnapshotWriter::state::writing:
       return;
     case SnapshotWriter::state::failed:
-      give_up_taking("its log did not take it in");
+      give_up_taking("the log did not acknowledge it");
       return;
     case SnapshotWriter::state::stored:
       break;
@@ -383,6 +393,7 @@ void HostedShard::go_on_taking() {
     return;
   }
   entry.before = last ? last->start.position : 0;
+  MXKV_ASSERT(entry.before <= entry.start.position, "a snapshot needs nothing from before the one before");
   taking_->told = true;
   around_.tell_snapshot(id_, entry, [this, entry, last](bool stored) {
     if (taking_ == nullptr || !taking_->told || snapshots_ == nullptr) {

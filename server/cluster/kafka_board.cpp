@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/kafka_handles.hpp"
 
 namespace mxkv::server {
@@ -47,7 +48,7 @@ struct KafkaBoard::Parts : kafka::Caller {
     for (const auto& [property, value] : options.properties) {
       if (rules.contains(property) || reading.contains(property)) {
         throw std::runtime_error("cluster.properties: " + property +
-                                 " is not to be set: the map relies on what it is");
+                                 " must not be set: the map relies on its value");
       }
     }
     kafka::Conf writes = configuration(options, rules);
@@ -92,6 +93,7 @@ struct KafkaBoard::Parts : kafka::Caller {
   /// poll() calls this, on our thread.
   static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
     const std::unique_ptr<Board::Done> done{static_cast<Board::Done*>(message->_private)};
+    MXKV_ASSERT(done != nullptr, "each value has an answer, once");
     Parts& parts = of(opaque);
     if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
       parts.last_error = rd_kafka_err2str(message->err);

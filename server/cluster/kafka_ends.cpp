@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/kafka_handles.hpp"
 
 namespace mxkv::server {
@@ -23,6 +24,7 @@ KafkaEnds::~KafkaEnds() {
 void KafkaEnds::ask(const std::string& topic, std::int32_t partition, OrderedLog::EndDone done) {
   {
     const std::scoped_lock lock{mutex_};
+    MXKV_ASSERT(!ends_, "no log outlives its client");
     asked_.push_back({.topic = topic, .partition = partition, .done = std::move(done)});
   }
   changed_.notify_one();

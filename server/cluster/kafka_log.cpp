@@ -47,7 +47,7 @@ struct KafkaClient::Parts : kafka::Caller {
     for (const auto& [name, value] : options.properties) {
       if (rules.contains(name) || reading.contains(name) || name == "bootstrap.servers") {
         throw std::runtime_error("cluster.properties: " + name +
-                                 " is not to be set: shards rely on what it is");
+                                 " must not be set: shards rely on its value");
       }
     }
     if (bell < 0) {
@@ -113,6 +113,7 @@ struct KafkaClient::Parts : kafka::Caller {
   static void delivered(rd_kafka_t* /*client*/, const rd_kafka_message_t* message, void* opaque) {
     const std::unique_ptr<OrderedLog::AppendDone> done{
         static_cast<OrderedLog::AppendDone*>(message->_private)};
+    MXKV_ASSERT(done != nullptr, "each append has an answer, once");
     Appended appended;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset >= 0) {
       appended = {append_outcome::stored, static_cast<LogPosition>(message->offset)};
@@ -178,7 +179,8 @@ class KafkaClient::Log final : public OrderedLog {
   Log& operator=(const Log&) = delete;
   ~Log() override {
     stop();
-    parts_.logs.erase({topic_, partition_});
+    const std::size_t gone = parts_.logs.erase({topic_, partition_});
+    MXKV_ASSERT(gone == 1, "a log is closed once");
   }
 
   void append(std::string bytes, AppendDone done) override {

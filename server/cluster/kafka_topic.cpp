@@ -37,20 +37,22 @@ bool keeps(const Rule& rule, const std::string& value) {
 std::vector<Rule> rules_of(const TopicPlan& plan) {
   if (plan.board) {
     return {
-        {"cleanup.policy", "compact", "what is on the board stays, however old"},
-        {"unclean.leader.election.enable", "false", "a replica that is behind would become the board"},
-        {"min.insync.replicas", std::to_string(plan.least_in_sync), "so many must have what is acknowledged",
-         true},
+        {"cleanup.policy", "compact", "the map must be kept, however old it is"},
+        {"unclean.leader.election.enable", "false",
+         "a lagging replica could become leader and lose acknowledged changes of the map"},
+        {"min.insync.replicas", std::to_string(plan.least_in_sync),
+         "acknowledged messages must be on that many brokers", true},
     };
   }
   return {
-      {"cleanup.policy", "delete", "compaction takes messages out of the middle"},
-      {"retention.ms", "-1", "the log is the data"},
-      {"retention.bytes", "-1", "the log is the data"},
-      {"unclean.leader.election.enable", "false", "a replica that is behind would become the log"},
-      {"min.insync.replicas", std::to_string(plan.least_in_sync), "so many must have what is acknowledged",
-       true},
-      {"max.message.bytes", "1000000", "messages are as large", true},
+      {"cleanup.policy", "delete", "compaction removes messages from the middle of the log"},
+      {"retention.ms", "-1", "the log holds the data"},
+      {"retention.bytes", "-1", "the log holds the data"},
+      {"unclean.leader.election.enable", "false",
+       "a lagging replica could become leader and lose acknowledged writes"},
+      {"min.insync.replicas", std::to_string(plan.least_in_sync),
+       "acknowledged messages must be on that many brokers", true},
+      {"max.message.bytes", "1000000", "mxkvd writes messages of that size", true},
   };
 }
 

@@ -1,55 +1,17 @@
-// Neighbouring keys: where ranges are cut at shards.
+// Where ranges are cut at shards.
 //
 // All functions: any thread.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "protocol/request.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/routes.hpp"
+#include "server/store/core/neighbour_keys.hpp"
 
 namespace mxkv::server {
-
-/// The least text above all texts that begin with `prefix`; empty: none. `room`: at least as many bytes as
-/// `prefix`, for the result.
-[[nodiscard]] inline std::string_view behind_prefix(std::string_view prefix, char* room) noexcept {
-  while (!prefix.empty() && prefix.back() == '\xFF') {
-    prefix.remove_suffix(1);
-  }
-  if (!prefix.empty()) {
-    std::ranges::copy(prefix, room);
-    ++room[prefix.size() - 1];
-  }
-  return {room, prefix.size()};
-}
-
-using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
-
-/// The least key above `key`.
-[[nodiscard]] inline std::string_view behind_key(std::string_view key, KeyRoom& room) noexcept {
-  if (key.size() >= protocol::kMaxKeyBytes) {
-    return behind_prefix(key, room.data());
-  }
-  std::ranges::copy(key, room.data());
-  room[key.size()] = '\0';
-  return {room.data(), key.size() + 1};
-}
-
-/// The greatest key below `key`, which is not empty.
-[[nodiscard]] inline std::string key_before(std::string_view key) {
-  std::string before{key};
-  if (before.back() == '\0') {
-    before.pop_back();
-  } else {
-    --before.back();
-    before.resize(protocol::kMaxKeyBytes, '\xFF');
-  }
-  return before;
-}
 
 /// The last shard with keys below this one.
 [[nodiscard]] inline std::uint32_t shard_below(const Routes& routes, std::string_view key) noexcept {
@@ -62,14 +24,14 @@ using KeyRoom = std::array<char, protocol::kMaxKeyBytes + 1>;
 [[nodiscard]] inline protocol::RangeRequest part_in_shard(const protocol::RangeRequest& range,
                                                           const Routes& routes, std::uint32_t shard,
                                                           KeyRoom& room) noexcept {
+  MXKV_ASSERT(shard < routes.shards(), "a part lies in a shard of the map");
   protocol::RangeRequest part = range;
   if (part.by_prefix) {
     part.by_prefix = false;
     if (part.low.unbounded && !part.prefix.empty()) {
       part.low = {.key = part.prefix, .unbounded = false, .inclusive = true};
     }
-    if (const std::string_view end = behind_prefix(part.prefix, room.data());
-        part.high.unbounded && !end.empty()) {
+    if (const std::string_view end = behind_prefix(part.prefix, room); part.high.unbounded && !end.empty()) {
       part.high = {.key = end, .unbounded = false, .inclusive = false};
     }
     part.prefix = {};

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_json.hpp"
 
 namespace mxkv::server {
@@ -40,13 +41,13 @@ std::string_view node_of_key(std::string_view key) {
 
 std::string MapHistory::mistake_behind(const ClusterMap& map, std::uint64_t version) const {
   if (map.version != version) {
-    return "version: is not that of the key";
+    return "version: differs from the record's key";
   }
   if (current_ && map.cluster != current_->cluster) {
-    return "cluster: is another one";
+    return "cluster: is the id of another cluster";
   }
   if (current_ && !same_shards(map, *current_)) {
-    return "shards: begin elsewhere than before, or are in other logs";
+    return "shards: boundaries or log partitions differ from the previous map";
   }
   return {};
 }
@@ -62,6 +63,8 @@ bool MapHistory::take(std::string_view key, std::optional<std::string_view> valu
     ++left_out_;
     return false;
   }
+  MXKV_ASSERT(!current_ || same_shards(map.value(), *current_),
+              "no map moves keys from one shard to another");
   current_ = std::move(map).value();
   key_ = key;
   return true;

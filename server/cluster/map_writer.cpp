@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/cluster/cluster_json.hpp"
 
 namespace mxkv::server {
@@ -47,6 +48,7 @@ void BoardView::put_up(std::uint64_t /*position*/, std::string_view key,
 }
 
 ClusterState BoardView::state() const {
+  MXKV_ASSERT(history_.current() != nullptr, "a state is of a map");
   return {.map = *history_.current(), .nodes = nodes_};
 }
 
@@ -93,6 +95,8 @@ Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit&
       return next.error();
     }
     written.map = std::move(next).value();
+    MXKV_ASSERT(current == nullptr || written.map.version == current->version + 1,
+                "an edit makes the next version");
     const std::string key = map_key(written.map.version, writer);
     board.put(key, to_json(written.map), {});
     const bool decided = holds_within(board, patience, [&] {
@@ -100,7 +104,8 @@ Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit&
     });
     if (!decided) {
       return Error{
-          "the brokers did not take the map, and may yet: look at the status before it is tried again" +
+          "the brokers have not acknowledged the new map, but may still write it: see mxkvd cluster status "
+          "before you retry" +
           reason(board)};
     }
     // Another writer that made the same change did no harm.
@@ -114,7 +119,10 @@ Result<MapWritten> write_map(Board& board, const BoardView& view, const MapEdit&
   if (written.map.version > kKeptVersions) {
     for (const std::string& key : view.keys_below(written.map.version - kKeptVersions)) {
       ++under_way;
-      board.remove(key, [&under_way](bool) { --under_way; });
+      board.remove(key, [&under_way](bool) {
+        MXKV_ASSERT(under_way > 0, "a removal is answered once");
+        --under_way;
+      });
     }
   }
   // This cleanup is optional: the next writer removes the rest. But no callback may run after this function

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
+#include "runtime/base/assert.hpp"
 #include "server/journal/format.hpp"
 #include "server/journal/hash.hpp"
 
@@ -43,6 +45,7 @@ bool is_sound(const Message& message) noexcept {
 }  // namespace
 
 std::string write_message(const Message& message) {
+  MXKV_ASSERT(message.body.size() <= std::numeric_limits<std::uint32_t>::max(), "a length has 32 bits");
   std::string bytes(kMessageHeaderBytes + message.body.size(), '\0');
   char* at = bytes.data();
   at = store_number(at, kMessageMagic);
@@ -57,6 +60,7 @@ std::string write_message(const Message& message) {
   at = store_number(at, message.sequence);
   at = store_number(at, message.node);
   at = store_number(at, message.epoch);
+  MXKV_ASSERT(at == bytes.data() + kHashAt, "the hash stands behind all other fields");
   std::ranges::copy(message.body, at + sizeof(std::uint64_t));
   store_number(at, message_hash(bytes));
   return bytes;
@@ -104,7 +108,7 @@ std::string_view text_of(message_flaw flaw) noexcept {
     case message_flaw::none:
       return "fine";
     case message_flaw::foreign:
-      return "no message of mxkvd";
+      return "not a message of mxkvd";
     case message_flaw::version:
       return "of a newer version of mxkvd";
     case message_flaw::damaged:

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "server/cluster/record_body.hpp"
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -19,6 +19,7 @@ runtime::WorkerId RangeSnapshot::some_worker() noexcept {
 }
 
 void RangeSnapshot::start() {
+  MXKV_ASSERT(scan_.now() == PartScan::state::idle && !ended_, "a copy is made once");
   request_ = store_.tree().runtime().new_request();
   scan_.start(some_worker(), request_);
 }

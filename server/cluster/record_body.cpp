@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "runtime/base/assert.hpp"
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 
 namespace mxkv::server {
 
@@ -65,6 +65,7 @@ std::optional<BodyEntry> RecordBodyReader::next() noexcept {
   }
   const std::string_view apart = left.substr(kBodyEntryHeaderBytes + record_bytes, apart_bytes);
   position_ += kBodyEntryHeaderBytes + record_bytes + apart_bytes;
+  MXKV_ASSERT(position_ <= body_.size(), "an entry lies in its body");
   return BodyEntry{*record, bytes, apart};
 }
 
@@ -74,6 +75,7 @@ std::optional<BodyEntry> RecordBodyReader::fail(const char* wrong) noexcept {
 }
 
 RecordBounds kept_within(RecordBounds bounds, std::string_view from, std::string_view to) noexcept {
+  MXKV_ASSERT(to.empty() || from < to, "a shard has keys");
   if (bounds.from < from) {
     bounds.from = from;
     bounds.from_is_open = false;

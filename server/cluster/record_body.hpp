@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 
 namespace mxkv::server {
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
 
 namespace mxkv::server {
@@ -13,7 +14,6 @@ namespace mxkv::server {
 inline constexpr std::string_view kMoved = "SERVER_ERROR moved ";
 /// To a client of a node that does not forward.
 inline constexpr std::string_view kNotHere = "SERVER_ERROR not here: ";
-inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory forwarding\r\n";
 
 [[nodiscard]] inline std::string refusal_line(std::string_view before, std::string_view behind) {
   return std::string{before}.append(behind).append("\r\n");
@@ -28,13 +28,15 @@ inline constexpr std::string_view kNoForwardMemory = "SERVER_ERROR out of memory
 }
 /// For a write that was sent: it may have been executed, or may be yet.
 [[nodiscard]] inline std::string lost_line(std::uint32_t shard) {
-  return "SERVER_ERROR outcome unknown: connection to the owner of shard " + std::to_string(shard) +
-         " was lost\r\n";
+  std::string line{protocol::kOutcomeUnknown};
+  line.append(": connection to the owner of shard ").append(std::to_string(shard));
+  return line.append(" was lost\r\n");
 }
 /// For a reply that waited for the log in vain, or whose shard another node took: the write may have been
 /// executed, or may be yet.
 inline constexpr std::string_view kNotAcknowledged =
     "SERVER_ERROR outcome unknown: the cluster's log has not acknowledged it\r\n";
+static_assert(kNotAcknowledged.starts_with(protocol::kOutcomeUnknown));
 /// `what`: a range, or a batch.
 [[nodiscard]] inline std::string spans_line(std::string_view what, std::uint32_t one, std::uint32_t other) {
   return std::string{"SERVER_ERROR "}.append(what) + " spans shards " + std::to_string(one) + " and " +
@@ -47,7 +49,7 @@ inline constexpr std::string_view kNotAcknowledged =
 inline void refuse_request(ConnectionTable& replies, const ReplyAddress& address, bool end_line,
                            std::string_view text) {
   if (end_line) [[likely]] {
-    replies.reply(address, text);
+    replies.reply(address, Seen::nothing(), text);
   } else {
     replies.cut(address);
   }

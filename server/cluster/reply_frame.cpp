@@ -2,6 +2,7 @@
 
 #include "protocol/numbers.hpp"
 #include "protocol/reply.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 
@@ -38,6 +39,7 @@ bool ReplyFrame::find_end(std::string_view bytes) noexcept {
     at_ += end + 1;
     ended_ = take_line(rest.substr(0, end + 1));
   }
+  MXKV_ASSERT(!ended_ || reply_bytes_ <= at_, "a reply ends before the noop behind it");
   return ended_ && at_ <= bytes.size();
 }
 

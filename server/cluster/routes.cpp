@@ -54,6 +54,7 @@ std::vector<std::uint64_t> Routes::forwards_begun() const {
 
 bool Routes::forwards_ended(const std::vector<std::uint64_t>& begun) const {
   const std::scoped_lock lock{mutex_};
+  MXKV_ASSERT(begun.size() <= marks_.size(), "forwarders stay");
   for (std::size_t i = 0; i < begun.size(); ++i) {
     if (marks_[i].ended.load(std::memory_order_acquire) < begun[i]) {
       return false;

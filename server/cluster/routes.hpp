@@ -98,6 +98,7 @@ class Routes {
   // -- the cluster's thread, except hint()
 
   void set(std::uint32_t shard, const Route& route) noexcept {
+    MXKV_ASSERT(shard < shards(), "each shard of the map has a route");
     cells_[shard].route.store(pack(route), std::memory_order_release);
     tell_here(cells_[shard], route);
   }
@@ -115,6 +116,7 @@ class Routes {
   }
   /// The moment from Freshness; 0: memory must not be read.
   void set_fresh_from(std::uint32_t shard, std::uint64_t from_ns) noexcept {
+    MXKV_ASSERT(from_ns == 0 || route(shard).where != Route::to::here, "an owner's memory is not a copy");
     cells_[shard].fresh_from_ns.store(from_ns, std::memory_order_release);
   }
 

@@ -105,6 +105,7 @@ void Shard::take_up_lease() {
 // Follower.
 
 void Shard::follow_from(LogPosition position) {
+  MXKV_ASSERT(role_ == role::follows && window_.empty(), "a follower has nothing to append");
   next_ = position;
   reads_ = true;
   parts_.clear();
@@ -146,7 +147,9 @@ void Shard::begins_later() {
 void Shard::take(const Message& message) {
   const bool owns = role_ == role::owns || role_ == role::leaves;
   const ShardState before = state_;
-  switch (state_.take(message)) {
+  const message_effect effect = state_.take(message);
+  MXKV_ASSERT(state_.term() >= before.term(), "terms never go back");
+  switch (effect) {
     case message_effect::opens:
       replaced_term_ = before.left_to() != 0 ? 0 : before.term();
       take_claim(message, before);
@@ -155,6 +158,7 @@ void Shard::take(const Message& message) {
     case message_effect::yields:
       heard_ns_ = clock_.monotonic_ns();
       if (owns) {
+        MXKV_ASSERT(message.node == options_.node, "in the owner's term only its own messages count");
         acknowledge_front();
         return;
       }
@@ -179,6 +183,7 @@ void Shard::collect(const Message& message) {
   if (message.kind != message_kind::group) {
     return;
   }
+  MXKV_ASSERT(message.part != 0 || parts_.empty(), "a group begins when the one before is complete");
   if (message.parts == 1) {
     host_.apply(message.epoch, message.body);
     return;
@@ -190,6 +195,7 @@ void Shard::collect(const Message& message) {
 }
 
 void Shard::claim() {
+  MXKV_ASSERT(role_ == role::follows || role_ == role::claims, "an owner has no shard to claim");
   const std::string body = write_claim({.lease_ns = wanted_lease_ns_, .address = options_.address});
   const Message open{.kind = message_kind::open,
                      .shard = options_.scope.shard,
@@ -230,6 +236,9 @@ void Shard::take_claim(const Message& message, const ShardState& before) {
 // Owner.
 
 void Shard::become_owner(const ShardState& before) {
+  MXKV_ASSERT(state_.owner() == options_.node && state_.term() == claimed_term_,
+              "the log, not the claim, makes an owner");
+  MXKV_ASSERT(state_.sequence() == 1, "a term begins with its first message");
   const std::uint64_t now_ns = clock_.monotonic_ns();
   // A node that left the shard said so in the log, and serves no more. Without a term, no node has served.
   const bool free = before.left_to() != 0 || before.term() == 0;
@@ -241,16 +250,21 @@ void Shard::become_owner(const ShardState& before) {
   ++counters_.terms;
   ++life_;
   last_sequence_ = 0;
+  submitted_epoch_ = 0;
   last_sent_ns_ = 0;
   again_ = false;
   under_way_ = 0;
   read_to_ = next_;
   window_.clear();
   lease_until_ns_ = claim_sent_ns_ + lease_ns_;
+  MXKV_ASSERT(claim_sent_ns_ <= now_ns, "the lease begins when the claim is sent");
   host_.owns(state_.term());
 }
 
 void Shard::enqueue(Message message, std::uint64_t epoch) {
+  MXKV_ASSERT(role_ == role::owns || role_ == role::leaves, "only the owner writes in its term");
+  MXKV_ASSERT(window_.empty() || window_.back().sequence == last_sequence_,
+              "the window has a term's newest messages, without a hole");
   message.shard = options_.scope.shard;
   message.cluster = options_.scope.cluster;
   message.term = state_.term();
@@ -269,6 +283,7 @@ void Shard::enqueue(Message message, std::uint64_t epoch) {
 }
 
 void Shard::append(Pending& pending) {
+  MXKV_ASSERT(!pending.under_way, "one copy of a message is under way");
   pending.under_way = true;
   ++under_way_;
   log_.append(pending.bytes, [this, life = life_, sequence = pending.sequence](Appended appended) {
@@ -281,6 +296,8 @@ void Shard::append(Pending& pending) {
 void Shard::submit(std::uint64_t epoch, std::string_view records) {
   MXKV_ASSERT(role_ == role::owns && clock_.monotonic_ns() >= serve_from_ns_,
               "only the owner changes a shard");
+  MXKV_ASSERT(epoch > submitted_epoch_, "epochs are submitted in their order");
+  submitted_epoch_ = epoch;
   const std::size_t parts =
       std::max<std::size_t>(1, (records.size() + options_.part_bytes - 1) / options_.part_bytes);
   for (std::size_t part = 0; part < parts; ++part) {
@@ -302,6 +319,7 @@ void Shard::leave(std::uint64_t to) {
 }
 
 void Shard::answered(std::uint64_t sequence, Appended appended) {
+  MXKV_ASSERT(under_way_ > 0, "an append is answered once");
   --under_way_;
   const auto pending = std::ranges::find(window_, sequence, &Pending::sequence);
   if (pending != window_.end()) {
@@ -334,6 +352,7 @@ void Shard::acknowledge_front() {
       options_.rules.lease_from_sending ? front.first_sent_ns : clock_.monotonic_ns();
   lease_until_ns_ = std::max(lease_until_ns_, from_ns + std::min(front.lease_ns, lease_ns_));
   window_.pop_front();
+  MXKV_ASSERT(epoch <= submitted_epoch_, "only submitted epochs are acknowledged");
   if (epoch != 0) {
     host_.acknowledged(epoch);
   }
@@ -368,6 +387,7 @@ void Shard::own_nothing() {
 }
 
 void Shard::begin_again(const ShardStart& start) {
+  MXKV_ASSERT(start.state.whole(), "reading begins between two groups");
   own_nothing();
   state_ = start.state;
   follow_from(start.position);
@@ -390,6 +410,7 @@ void Shard::be_ousted() {
 }
 
 void Shard::have_left() {
+  MXKV_ASSERT(state_.left_to() != 0, "a shard is left when its yield counts");
   ++counters_.yielded;
   own_nothing();
   follow_from(next_);

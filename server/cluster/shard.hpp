@@ -237,6 +237,7 @@ class Shard final : private LogSink {
   std::uint64_t claim_sent_ns_ = 0;
   std::uint64_t last_sent_ns_ = 0;
   std::uint64_t last_sequence_ = 0;
+  std::uint64_t submitted_epoch_ = 0;  ///< the last one of this term
   std::deque<Pending> window_;
   std::size_t under_way_ = 0;
   bool again_ = false;       ///< some message of the window is not stored, or may not be

@@ -1,73 +1,68 @@
 #include "server/cluster/shard_copy.hpp"
 
 #include <iterator>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "server/durability/range_operations.hpp"
-#include "server/store/item/expiry.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 namespace {
 
-/// The record as an operation on a range; nothing: it is of one key, or has no effect in a cluster.
-std::optional<RangeOperation> range_of(const Record& record) {
-  return std::visit(
-      [](const auto& one) -> std::optional<RangeOperation> {
-        using R = std::remove_cvref_t<decltype(one)>;
-        if constexpr (std::is_same_v<R, RangeGoneRecord>) {
-          return RangeOperation{.bounds = one.bounds, .order = one.order};
-        } else if constexpr (std::is_same_v<R, RangeTouchRecord>) {
-          return RangeOperation{.bounds = one.bounds,
-                                .order = one.order,
-                                .touches = true,
-                                .expiry = one.expiry,
-                                .moment_us = one.moment_us};
-        } else if constexpr (std::is_same_v<R, FlushRecord>) {
-          return RangeOperation{.bounds = {.has_no_end = true}, .order = one.order};
-        } else {
-          return std::nullopt;
-        }
-      },
-      record);
+RecordedItem found(const CopiedItem& item) noexcept {
+  return {item.order, item.expiry};
+}
+
+CopiedItem copied(const PutRecord& put, std::string_view apart) {
+  return {.value = std::string{put.apart_bytes != 0 ? apart : put.value},
+          .order = put.order,
+          .cas = put.has_cas ? put.cas : put.order,
+          .flags = put.flags,
+          .expiry = put.expiry};
 }
 
 }  // namespace
 
-CopiedItem* CopiedItems::older(std::string_view key, std::uint64_t order) {
-  const auto found = items_.find(key);
-  return found != items_.end() && found->second.order <= order ? &found->second : nullptr;
+void CopiedItems::apply(const BodyEntry& entry) {
+  std::visit(
+      [&](const auto& record) {
+        if constexpr (requires { record.key; }) {
+          apply_to_key(record.key, change_of(record), entry);
+        } else if constexpr (requires { range_operation_of(record); }) {
+          apply_to_range(range_operation_of(record));
+        }
+      },
+      entry.record);
 }
 
-void CopiedItems::apply(const BodyEntry& entry) {
-  if (const auto* const put = std::get_if<PutRecord>(&entry.record)) {
-    CopiedItem& item = items_[std::string{put->key}];
-    if (item.order <= put->order) {
-      item = {.value = std::string{put->apart_bytes != 0 ? entry.apart : put->value},
-              .order = put->order,
-              .unique = put->has_unique ? put->unique : put->order,
-              .flags = put->flags,
-              .expiry = put->expiry};
+void CopiedItems::apply_to_key(std::string_view key, const RecordedChange& change, const BodyEntry& entry) {
+  const auto at = items_.find(key);
+  switch (effect_of(change, at != items_.end() ? std::optional{found(at->second)} : std::nullopt)) {
+    case record_effect::put:
+      items_.insert_or_assign(std::string{key}, copied(std::get<PutRecord>(entry.record), entry.apart));
+      break;
+    case record_effect::erase:
+      MXKV_ASSERT(at->second.order <= change.order, "the orders of a key never go back");
+      items_.erase(at);
+      break;
+    case record_effect::expire:
+      at->second.expiry = change.expiry;
+      break;
+    case record_effect::access:  // a copy has no access ages
+    case record_effect::none:
+      break;
+  }
+}
+
+void CopiedItems::apply_to_range(const RangeOperation& range) {
+  for (auto at = items_.lower_bound(range.bounds.from);
+       at != items_.end() && !range.ends_before(at->first);) {
+    const record_effect effect =
+        range.begins_after(at->first) ? record_effect::none : effect_of(range.change, found(at->second));
+    if (effect == record_effect::expire) {
+      at->second.expiry = range.change.expiry;
     }
-  } else if (const auto* const gone = std::get_if<GoneRecord>(&entry.record)) {
-    if (older(gone->key, gone->order) != nullptr) {
-      items_.erase(items_.find(gone->key));
-    }
-  } else if (const auto* const touch = std::get_if<TouchRecord>(&entry.record)) {
-    if (CopiedItem* const item = older(touch->key, touch->order)) {
-      item->expiry = touch->expiry;
-    }
-  } else if (const std::optional<RangeOperation> range = range_of(entry.record)) {
-    for (auto at = items_.lower_bound(range->bounds.from);
-         at != items_.end() && !range->ends_before(at->first);) {
-      CopiedItem& item = at->second;
-      const bool meant = !range->begins_after(at->first) && item.order <= range->order;
-      if (meant && range->touches && !is_expired(item.expiry, range->moment_us)) {
-        item.expiry = range->expiry;
-      }
-      at = meant && !range->touches ? items_.erase(at) : std::next(at);
-    }
+    at = effect == record_effect::erase ? items_.erase(at) : std::next(at);
   }
 }
 
@@ -112,7 +107,7 @@ ShardCopy::state ShardCopy::step() {
     return state::broken;
   }
   if (feed_.damaged() > 0) {
-    return broken("its log holds a record that no owner writes");
+    return broken("its log has a record of a type that owners never write");
   }
   if (trimmed_ || loader_.now() == SnapshotLoader::state::failed) {
     return state::trimmed;
@@ -140,6 +135,7 @@ ShardCopy::state ShardCopy::step() {
 }
 
 void ShardCopy::message(LogPosition position, std::string_view bytes) {
+  MXKV_ASSERT(end_->has_value(), "the log is read up to an end that is known");
   if (position < end()) {
     feed_.message(position, bytes);
   }

@@ -5,8 +5,8 @@
 //
 // The end is asked for first. So the copy has all writes that were acknowledged before the question, and no
 // write that was appended later. A snapshot holds items of its position *or later*. So later records of the
-// log are applied on top, as in a node's memory (apply_task.hpp, apply_range_task.hpp): of two changes of a
-// key the one with the greater order counts.
+// log are applied on top, as in a node's memory (durability/record_effect.hpp): of two changes of a key the
+// one with the greater order counts.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,14 @@
 #include "server/cluster/ordered_log.hpp"
 #include "server/cluster/record_body.hpp"
 #include "server/cluster/shard_snapshot.hpp"
+#include "server/durability/range_operations.hpp"
 
 namespace mxkv::server {
 
 struct CopiedItem {
   std::string value;
   std::uint64_t order = 0;
-  std::uint64_t unique = 0;  ///< as clients see it
+  std::uint64_t cas = 0;  ///< as clients see it
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;  ///< seconds of the wall clock; 0: never
 };
@@ -41,8 +42,8 @@ class CopiedItems {
   [[nodiscard]] const Map& all() const noexcept { return items_; }
 
  private:
-  /// The item that a change with this order applies to; null: there is none, or it is newer.
-  [[nodiscard]] CopiedItem* older(std::string_view key, std::uint64_t order);
+  void apply_to_key(std::string_view key, const RecordedChange& change, const BodyEntry& entry);
+  void apply_to_range(const RangeOperation& range);
 
   Map items_;
 };

@@ -8,7 +8,7 @@
 
 #include "index/commit_point.hpp"
 #include "runtime/scheduler/worker.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

@@ -47,7 +47,8 @@ void ShardMemory::drop(std::uint32_t shard, std::string_view from, std::string_v
   stage->range = ApplyRange{.what = {.bounds = {.from = bounds.substr(0, from.size()),
                                                 .to = bounds.substr(from.size()),
                                                 .to_is_open = true,
-                                                .has_no_end = to.empty()}},
+                                                .has_no_end = to.empty()},
+                                     .change = {.type = record_type::range_gone}},
                             .drops = true};
   ApplyStages stages;
   stages.push_back(std::move(stage));
@@ -92,6 +93,7 @@ bool ShardMemory::go_on(Starts& starts) {
 }
 
 void ShardMemory::begin_next(Starts& starts) {
+  MXKV_ASSERT(started_ <= stages_.size(), "stages begin in their order");
   // A range runs alone: it begins when no stage is under way, and no stage begins while it runs.
   while (started_ < stages_.size() && (started_ == 0 || !stages_[started_ - 1]->range.has_value())) {
     ApplyStage& stage = *stages_[started_];
@@ -123,6 +125,8 @@ bool ShardMemory::end_first() {
       greatest_order_.store(stage.greatest_order, std::memory_order_release);
     }
     if (stage.call != 0) {
+      MXKV_ASSERT(stage.call > finished(), "calls end in their order");
+      MXKV_ASSERT(waiting_bytes() >= stage.counted_bytes, "bytes end as they began");
       waiting_bytes_.fetch_sub(stage.counted_bytes, std::memory_order_relaxed);
       finished_.store(stage.call, std::memory_order_release);
       moved = true;
@@ -144,6 +148,7 @@ void ShardMemory::part_ended(ApplyStage& stage) {
   {
     const std::scoped_lock lock{mutex_};
     MXKV_ASSERT(stage.left > 0, "a part ends once");
+    MXKV_ASSERT(started_ > 0, "a stage that ends has begun");
     if (--stage.left == 0) {
       moved = end_first();
       moved = go_on(starts) || moved;
@@ -189,7 +194,7 @@ void ShardMemory::fail(std::string_view text) {
 
 void ShardMemory::lacks_memory(runtime::Worker& worker) {
   worker.local<WorkerContext>().count_no_memory();
-  fail("out of memory for what the log says");
+  fail("out of memory while applying the log");
 }
 
 std::string ShardMemory::failure() const {

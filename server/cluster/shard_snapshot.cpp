@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 namespace {
 
@@ -81,7 +83,9 @@ SnapshotWriter::SnapshotWriter(OrderedLog& log, const MessageScope& scope, std::
       scope_(scope),
       entry_{.number = number, .node = node, .start = start},
       source_(std::move(source)),
-      shared_(std::make_shared<Shared>()) {}
+      shared_(std::make_shared<Shared>()) {
+  MXKV_ASSERT(start.state.whole(), "a snapshot stands between two groups");
+}
 
 // Cuts a piece to the size that any engine takes in a message: a large value may be bigger.
 void SnapshotWriter::append(std::string_view piece) {
@@ -99,6 +103,7 @@ void SnapshotWriter::append(std::string_view piece) {
                                .parts = static_cast<std::uint32_t>(parts),
                                .body = piece.substr(part * kPartBytes, kPartBytes)}),
                 [shared = shared_](Appended appended) {
+                  MXKV_ASSERT(shared->under_way > 0, "an append is answered once");
                   --shared->under_way;
                   if (appended.outcome == append_outcome::stored) {
                     shared->first = std::min(shared->first, appended.position);
@@ -130,6 +135,8 @@ SnapshotWriter::state SnapshotWriter::step() {
   if (!ended_ || shared_->under_way > 0) {
     return state::writing;
   }
+  MXKV_ASSERT(entry_.messages == 0 || shared_->first != ~LogPosition{0},
+              "all messages of a snapshot are stored before it counts");
   entry_.first = entry_.messages == 0 ? 0 : shared_->first;
   return state::stored;
 }
@@ -160,6 +167,7 @@ void SnapshotLoader::message(LogPosition /*position*/, std::string_view bytes) {
   if (message.sequence > next_) {
     state_ = state::failed;
   } else {
+    MXKV_ASSERT(next_ <= entry_.messages, "a snapshot ends with its last message");
     piece_ += message.body;
     if (message.part + 1 == message.parts) {
       apply_(std::exchange(piece_, {}));

@@ -1,5 +1,7 @@
 #include "server/cluster/shard_state.hpp"
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 message_effect ShardState::take(const Message& message) noexcept {
@@ -15,6 +17,8 @@ message_effect ShardState::take(const Message& message) noexcept {
     owner_ = message.node;
     lease_ns_ = parse_claim(message.body).lease_ns;
     lease_before_ns_ = before_ns;
+    MXKV_ASSERT(owner_ != 0 && lease_ns_ >= kShortestLeaseNs && lease_ns_ <= kLongestLeaseNs,
+                "a shard that is owned has a lease");
     return message_effect::opens;
   }
   if (term_ == 0 || message.term != term_ || message.node != owner_ ||
@@ -38,6 +42,7 @@ message_effect ShardState::take(const Message& message) noexcept {
   part_ = message.part + 1;
   parts_ = part_ == message.parts ? 0 : message.parts;
   epoch_ = message.epoch;
+  MXKV_ASSERT(parts_ == 0 || part_ < parts_, "an incomplete group has a part to come");
   const std::optional<std::uint64_t> lease_ns =
       message.kind == message_kind::beat ? parse_lease(message.body) : std::nullopt;
   lease_ns_ = lease_ns.value_or(lease_ns_);
@@ -46,6 +51,7 @@ message_effect ShardState::take(const Message& message) noexcept {
   }
   if (message.kind == message_kind::yield) {
     left_to_ = parse_node(message.body).value_or(0);
+    MXKV_ASSERT(left_to_ != 0, "a yield names the next node");
     return message_effect::yields;
   }
   return message_effect::counts;

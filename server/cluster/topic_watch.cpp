@@ -34,8 +34,8 @@ void TopicWatch::run() {
     try {
       look();
     } catch (const std::exception& error) {  // the check needs a Kafka client of its own
-      say("cluster: this look at the topics' settings failed: " + std::string{error.what()} +
-          "; the next one is in " + std::to_string(every_ms_) + " ms");
+      say("cluster: checking the topics' settings failed: " + std::string{error.what()} +
+          "; the next check is in " + std::to_string(every_ms_) + " ms");
     }
     lock.lock();
   }

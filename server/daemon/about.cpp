@@ -39,7 +39,7 @@ std::string cpu_features() {
     found += there ? std::string{found.empty() ? "" : " "} + name : "";
   }
 #endif
-  return found.empty() ? "nothing that is looked for" : found;
+  return found.empty() ? "none of those that it uses" : found;
 }
 
 std::string_view key_compare() {
@@ -88,7 +88,7 @@ std::string help_footer() {
          "machine\n"
          "  mxkvd journal verify /var/lib/mxkv                is all that is stored there whole?\n"
          "\n"
-         "Signals: SIGTERM, SIGINT and SIGUSR1 end it when what has arrived is answered, a second one at "
+         "Signals: SIGTERM, SIGINT and SIGUSR1 end it once all requests are answered, a second one at "
          "once;\n"
          "         SIGHUP reads the file again and opens the log anew.\n"
          "Exit codes: 0 ended in order, 1 the system refused something, 2 flags, file or data directory are "

@@ -33,7 +33,7 @@ runtime::Result<std::vector<PassedSocket>> take_passed_sockets() {
   }
   const runtime::Result<std::uint64_t> number = config::parse_number(count);
   if (!number || number.value() > kMostPassed) {
-    return runtime::Error{"LISTEN_FDS: \"" + count + "\" is no number of descriptors (allowed: 0 to " +
+    return runtime::Error{"LISTEN_FDS: \"" + count + "\" is not a number of descriptors (allowed: 0 to " +
                           std::to_string(kMostPassed) + ")"};
   }
   for (std::uint64_t i = 0; i < number.value(); ++i) {

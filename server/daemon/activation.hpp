@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/base/result.hpp"
-#include "server/net/listen_socket.hpp"
+#include "server/net/sockets/listen_socket.hpp"
 
 namespace mxkv::server {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "protocol/reply.hpp"
-#include "server/net/client_commands.hpp"
-#include "server/net/connection_facts.hpp"
+#include "server/net/connection/client_commands.hpp"
+#include "server/net/observe/connection_facts.hpp"
 
 namespace mxkv::server {
 

@@ -13,8 +13,8 @@
 #include "runtime/scheduler/runtime.hpp"
 #include "server/daemon/config_inbox.hpp"
 #include "server/daemon/log.hpp"
-#include "server/net/admin_source.hpp"
-#include "server/net/network.hpp"
+#include "server/net/session/admin_source.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/stats/statistics.hpp"
 
 namespace mxkv::server {

@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/daemon/daemon.hpp"
 
 namespace mxkv::server {
@@ -35,7 +36,7 @@ int wait_for_report(int pipe) {
     bytes = read(pipe, &code, 1);
   } while (bytes < 0 && errno == EINTR);
   close(pipe);
-  return bytes == 1 ? code : complain(kExitFailed, "the daemon died before it served");
+  return bytes == 1 ? code : complain(kExitFailed, "the daemon died before it was ready");
 }
 
 /// Closes all descriptors from 3 on except `kept`.
@@ -44,6 +45,7 @@ void close_others(std::vector<int> kept) {
   unsigned first = STDERR_FILENO + 1;
   for (const int descriptor : kept) {
     const auto end = static_cast<unsigned>(descriptor);
+    MXKV_ASSERT(descriptor > STDERR_FILENO, "the standard streams are never closed");
     if (end > first) {
       close_range(first, end - 1, 0);
     }
@@ -80,6 +82,7 @@ std::optional<int> Background::enter(const std::vector<int>& kept) {
     }
     _exit(kExitOk);
   }
+  MXKV_ASSERT(report_ < 0, "a daemon goes into the background once");
   report_ = pipe[1];
   umask(kMask);
   std::vector<int> open = kept;

@@ -28,7 +28,6 @@ std::string text_of(happening what, const Happenings::Seen& seen, const Chronicl
     case happening::closed_unread:
       return with_others("closed " + seen.about + ": it does not read its replies", seen.times);
     case happening::closed_idle:
-      return with_others("closed " + seen.about + ": limits.idle_timeout", seen.times);
     case happening::foreign_protocol:
       return with_others("closed " + seen.about, seen.times);
     case happening::failed_handshake:
@@ -42,7 +41,7 @@ std::string text_of(happening what, const Happenings::Seen& seen, const Chronicl
     case happening::flushed:
       return with_others("flush_all from " + seen.about, seen.times);
     case happening::slow:
-      return with_others("slow: " + seen.about, seen.times);
+      return with_others("slow request: " + seen.about, seen.times);
     case happening::evicted:
       break;
   }

@@ -21,7 +21,7 @@ runtime::Result<ClusterMap::Node> parse_cluster_node(const std::string& text) {
                      (second == std::string::npos || config::is_host_and_port(node.address));
   if (!right) {
     return runtime::Error{"\"" + text +
-                          "\" is no node (allowed: NAME=PEER or NAME=PEER=ADDRESS, such as "
+                          "\" is not a node (allowed: NAME=PEER or NAME=PEER=ADDRESS, such as "
                           "a=10.0.0.1:11311=10.0.0.1:11211)"};
   }
   return node;

@@ -11,6 +11,7 @@
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/transfer/json_lines.hpp"
 #include "protocol/clients/cli/transfer/output_file.hpp"
+#include "runtime/base/assert.hpp"
 #include "server/cluster/shard_copy.hpp"
 #include "server/daemon/cluster_board.hpp"
 
@@ -44,7 +45,7 @@ class Backup {
   std::string write() {
     const std::string path = command_.file.string();
     if (std::filesystem::exists(path)) {
-      return path + ": is there already; name another file";
+      return path + ": already exists; name another file";
     }
     cli::OutputFile file{path};
     const std::string shards = command_.only_shard ? "shard " + std::to_string(*command_.only_shard)
@@ -57,7 +58,7 @@ class Backup {
       }
       if (std::string wrong = copy(shard); !wrong.empty()) {
         return "shard " + std::to_string(shard) + ": " + wrong + "; " + cli::part_name(path) +
-               " is no backup";
+               " is not a complete backup";
       }
     }
     writer_->finish(totals_);
@@ -89,15 +90,15 @@ class Backup {
           return made.wrong();
         case ShardCopy::state::reading: {
           const std::string error = engine_.last_error();
-          return "the brokers told nothing for " + std::to_string(kPatienceMs / 1000) + " s" +
+          return "the brokers sent nothing for " + std::to_string(kPatienceMs / 1000) + " s" +
                  (error.empty() ? "" : " (" + error + ")");
         }
         case ShardCopy::state::trimmed:
           break;
       }
     }
-    return "newer snapshots replaced what was being read, " + std::to_string(kMostTries) +
-           " times: a greater cluster.snapshot leaves more time";
+    return "newer snapshots replaced the one being read, " + std::to_string(kMostTries) +
+           " times: raise cluster.snapshot, so that a snapshot lasts longer";
   }
 
   /// Returns when the copy ends, or when no message has arrived for too long.
@@ -120,17 +121,15 @@ class Backup {
   }
 
   void write_items(const ShardCopy& made, std::uint32_t shard, system_clock::time_point moment) {
+    MXKV_ASSERT(writer_ != nullptr && shard < map_.shards.size(), "items are written into the file begun");
     std::uint64_t items = 0;
     const auto now = static_cast<std::uint64_t>(system_clock::to_time_t(system_clock::now()));
     for (const auto& [key, item] : made.items()) {
       if (item.expiry != 0 && item.expiry <= now) {
         continue;
       }
-      writer_->add({.key = key,
-                    .value = item.value,
-                    .flags = item.flags,
-                    .expires = item.expiry,
-                    .unique = item.unique});
+      writer_->add(
+          {.key = key, .value = item.value, .flags = item.flags, .expires = item.expiry, .unique = item.cas});
       ++items;
       totals_.bytes += key.size() + item.value.size();
     }

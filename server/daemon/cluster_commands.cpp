@@ -72,7 +72,7 @@ void need_map(const OpenBoard& open, const config::ClusterOptions& cluster) {
     const std::string& complaint = open.view.history().complaint();
     throw Refusal{kExitFailed, "cluster " + cluster.name +
                                    ": there is no map (mxkvd cluster init makes one)" +
-                                   (complaint.empty() ? "" : "; left out: " + complaint)};
+                                   (complaint.empty() ? "" : "; ignored: " + complaint)};
   }
 }
 
@@ -117,21 +117,20 @@ std::vector<std::string> listed_splits(const std::string& text) {
 void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
   const std::size_t shards = map.shards.size();
   if (shards > kAdvisedShards) {
-    complain(kExitOk,
-             ("warning: " + std::to_string(shards) + " shards are more than are advised (" +
-              std::to_string(kAdvisedShards) + "): each costs nodes and brokers work while nothing is asked")
-                 .c_str());
+    complain(kExitOk, ("warning: " + std::to_string(shards) + " shards are more than the advised number (" +
+                       std::to_string(kAdvisedShards) + "): even an idle shard costs nodes and brokers work")
+                          .c_str());
   }
   if (shards > 1 && !command.splits && command.sample.empty()) {
     const Routes routes{map.splits()};
     const auto place = [&routes](const char* key) { return std::to_string(routes.shard_of(key)); };
-    complain(
-        kExitOk,
-        ("warning: keys are cut by their first two bytes, as if all were as likely, and never anew: all of "
-         "user:* lies in shard " +
-         place("user:1") + ", all of session:* in shard " + place("session:1") + ", numbers in shards " +
-         place("0") + " to " + place("9999") + "; --from-keys cuts by a sample of keys, --splits as you say")
-            .c_str());
+    complain(kExitOk, ("warning: shards are split by the first two bytes of keys, as if all were equally "
+                       "likely, and never split again: all of "
+                       "user:* lies in shard " +
+                       place("user:1") + ", all of session:* in shard " + place("session:1") +
+                       ", numbers in shards " + place("0") + " to " + place("9999") +
+                       "; --from-keys splits by a sample of your keys, --splits at the keys that you give")
+                          .c_str());
   }
 }
 
@@ -176,7 +175,7 @@ void need_topic(const KafkaOptions& options, const TopicPlan& plan) {
   if (!dangers.empty()) {
     throw Refusal{kExitFailed, dangers};
   }
-  say("topic " + plan.name + (there ? ": is there, and fits\n" : ": made\n"));
+  say("topic " + plan.name + (there ? ": exists and fits\n" : ": created\n"));
 }
 
 int make_cluster(const ClusterCommand& command) {
@@ -261,7 +260,7 @@ Result<ClusterMap> edited(const ClusterCommand& command, const ClusterMap& map) 
     case what::status:
       break;
   }
-  return Error{"is no change"};
+  return Error{"is not a change of the map"};
 }
 
 MapWritten change(OpenBoard& open, const ClusterCommand& command) {
@@ -305,7 +304,7 @@ int change_map(const ClusterCommand& command) {
   const ClusterMap& map = *open.view.history().current();
   if (command.asked == what::move && command.shard < map.shards.size() &&
       map.shards[command.shard].prefers == command.node) {
-    say("shard " + std::to_string(command.shard) + " is to be owned by node " + command.node + " already\n");
+    say("shard " + std::to_string(command.shard) + " prefers node " + command.node + " already\n");
   } else {
     change(open, command);
   }
@@ -313,7 +312,7 @@ int change_map(const ClusterCommand& command) {
     if (const std::string missing = wait_for_nodes(open, command.wait_s, &follows_another_map);
         !missing.empty()) {
       throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
-                                     " s; it takes the lease up as soon as it reads the map"};
+                                     " s; it applies the lease as soon as it reads the map"};
     }
     say("done\n");
     return kExitOk;
@@ -326,7 +325,7 @@ int change_map(const ClusterCommand& command) {
   const auto missing_of_it = [only](const ClusterState& state) { return still_missing(state, only); };
   if (const std::string missing = wait_for_nodes(open, command.wait_s, missing_of_it); !missing.empty()) {
     throw Refusal{kExitFailed, missing + ", after " + std::to_string(command.wait_s) +
-                                   " s; the map says what is to be: mxkvd cluster settle goes on"};
+                                   " s; the map has the new placement: mxkvd cluster settle completes it"};
   }
   if (has_surplus(*open.view.history().current())) {
     ClusterCommand settle = command;

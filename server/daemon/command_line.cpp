@@ -63,8 +63,8 @@ void add_flags(CLI::App& app, Flags& flags) {
   app.add_option("--workers", flags.workers, "Worker threads; default: one for each CPU")->type_name("N");
   app.add_option("--cpus", flags.cpus, "CPUs to run on, such as 0-3,8")->type_name("LIST");
   app.add_option("--memory", flags.memory, "Memory limit, such as 512MiB or 50%")->type_name("SIZE");
-  app.add_flag("--daemonize", flags.daemonize, "Run in the background; return when it serves");
-  app.add_option("--pid-file", flags.pid_file, "File that holds the process's number while it runs")
+  app.add_flag("--daemonize", flags.daemonize, "Run in the background; return when the server is ready");
+  app.add_option("--pid-file", flags.pid_file, "File that holds the process id while the server runs")
       ->type_name("PATH");
   app.add_option("--recover", flags.recover,
                  "prefix: if the journal is damaged, start with the data before the damage and drop the rest")
@@ -109,7 +109,7 @@ struct Commands {
         ->type_name("EPOCH")
         ->check([](const std::string& text) {
           // Else a negative number would become a very large one.
-          return text.starts_with('-') ? text + " is no epoch" : std::string{};
+          return text.starts_with('-') ? text + " is not an epoch" : std::string{};
         });
     checkpoint
         ->add_option("--to", to,

@@ -2,8 +2,9 @@
 
 #include <memory>
 
+#include "runtime/base/assert.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 
@@ -19,8 +20,9 @@ class AnswerTask final : public runtime::MxTask {
       : MxTask(task_class), address_(address), text_(text.release()) {}
   runtime::step execute(runtime::Worker& worker) {
     const std::unique_ptr<std::string> text{text_};
+    MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    if (ReplyQueue* const queue = replies.find(address_); queue != nullptr) {
+    if (ReplyQueue* const queue = replies.find(address_, Seen::nothing()); queue != nullptr) {
       queue->append(address_.ticket, *text);
       queue->close(address_.ticket);
     }

@@ -142,9 +142,8 @@ void add_stack(Lines& lines) {
     add_place(lines, reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]));
     lines << "\n";
   }
-  lines << "mxkvd: names of these places: addr2line -Cfipe FILE PLACE.., with FILE the program of this build "
-           "id, or "
-           "its debug symbols\n";
+  lines << "mxkvd: to name these addresses: addr2line -Cfipe FILE ADDRESS.., where FILE is the program with "
+           "this build id, or its debug symbols\n";
 }
 
 void report(int number, siginfo_t* info, void* /*context*/) {

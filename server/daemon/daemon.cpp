@@ -18,6 +18,7 @@
 #include "config/findings.hpp"
 #include "config/parse.hpp"
 #include "config/resolve.hpp"
+#include "runtime/base/assert.hpp"
 #include "runtime/base/clock.hpp"
 #include "runtime/base/readable.hpp"
 #include "runtime/base/resumed_clock.hpp"
@@ -234,6 +235,7 @@ class AdminView {
 };
 
 int write_checkpoint(Parts& parts) {
+  MXKV_ASSERT(parts.durability != nullptr, "a checkpoint is written into a directory");
   if (const auto started = parts.start(); !started) {
     return complain(kExitFailed, started.error().message.c_str());
   }

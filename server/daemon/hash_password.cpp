@@ -9,7 +9,7 @@
 #include "config/users.hpp"
 #include "server/daemon/commands.hpp"
 #include "server/daemon/daemon.hpp"
-#include "server/net/password.hpp"
+#include "server/net/users/password.hpp"
 
 namespace mxkv::server {
 
@@ -56,17 +56,18 @@ int run_command(const HashPasswordCommand& /*command*/) {
     return complain(kExitWrongOptions, "no password (allowed: one line on standard input)");
   }
   if (password.size() > config::kMostLoginBytes - 2 || password.find('\0') != std::string::npos) {
-    return complain(kExitWrongOptions, "no such password (allowed: at most 253 bytes without a NUL)");
+    return complain(kExitWrongOptions,
+                    "the password is not valid (allowed: at most 253 bytes without a NUL)");
   }
   std::string again;
   if (::isatty(STDIN_FILENO) != 0 && (!read_line("Once more: ", again) || again != password)) {
-    return complain(kExitWrongOptions, "the two differ");
+    return complain(kExitWrongOptions, "the two passwords differ");
   }
   const std::string hash = hash_password(password);
   wipe(password);
   wipe(again);
   if (hash.empty()) {
-    return complain(kExitFailed, "the system makes no hash of yescrypt");
+    return complain(kExitFailed, "the system's crypt(3) cannot make a yescrypt hash");
   }
   std::printf("%s\n", hash.c_str());
   return kExitOk;

@@ -92,7 +92,7 @@ std::string lack_of_folder(const std::string& file) {
   const std::filesystem::file_status status = std::filesystem::status(folder, unknown);
   const bool missing = status.type() == std::filesystem::file_type::not_found ||
                        (std::filesystem::exists(status) && !std::filesystem::is_directory(status));
-  return missing ? "the folder " + folder.string() + " is not there" : "";
+  return missing ? "the folder " + folder.string() + " does not exist" : "";
 }
 
 struct Log::State {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "config/options.hpp"
-#include "server/net/warning_sink.hpp"
+#include "server/net/observe/warning_sink.hpp"
 
 namespace mxkv::server {
 

@@ -29,10 +29,9 @@ std::string warning_of_open(const config::ListenAddress& listen, const config::S
     return {};
   }
   return config::format_listen(listen) +
-         " is open: whoever reaches it may read and change everything, flush it, change the " +
-         "memory limit and watch others" + (options.shutdown_command ? ", and end the server" : "") +
-         (options.auth_file.empty() ? " (server.auth_file names users who have to log in)"
-                                    : " (its auth is none)");
+         " is open: every client that reaches it may read, change and flush all items, change the " +
+         "memory limit and watch other clients" + (options.shutdown_command ? ", and end the server" : "") +
+         (options.auth_file.empty() ? " (to require a login, set server.auth_file)" : " (its auth is none)");
 }
 
 std::string warning_of_open_node(const config::ClusterOptions& options) {
@@ -40,8 +39,8 @@ std::string warning_of_open_node(const config::ClusterOptions& options) {
     return {};
   }
   return config::format_listen(*options.peer) +
-         " is open for more than the cluster's nodes: whoever reaches it may read and change everything, and "
-         "what they say to each other goes as it is (cluster.tls)";
+         " is open to more than the cluster's nodes: every host that reaches it may read and change all "
+         "items, and the nodes' messages are not encrypted (cluster.tls prevents both)";
 }
 
 }  // namespace mxkv::server

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -63,8 +65,8 @@ ClusterParts::ClusterParts(const config::DaemonOptions& options, ClusterStart& s
   if (options.cluster.lease_ms != start.map.lease_ms &&
       config::find_origin(options.origins, "cluster.lease") != nullptr) {
     log.warning("cluster.lease is " + config::format_duration_ms(options.cluster.lease_ms) +
-                ", and is not followed: the cluster's map says " +
-                config::format_duration_ms(start.map.lease_ms) + " (mxkvd cluster lease changes it)");
+                ", but is ignored: the cluster's map says " + config::format_duration_ms(start.map.lease_ms) +
+                " (mxkvd cluster lease changes it)");
   }
 }
 
@@ -105,6 +107,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
               : cluster != nullptr  ? &cluster->node.gate()
                                     : nullptr,
               cluster == nullptr ? nullptr : &cluster->store) {
+  MXKV_ASSERT(durability == nullptr || cluster == nullptr,
+              "changes go to a journal or to the cluster's logs");
   statistics.set_network(network);
   administration.set_network(network);
   statistics.set_durability(durability.get());

@@ -14,8 +14,8 @@
 #include "server/daemon/log.hpp"
 #include "server/daemon/task_alarm.hpp"
 #include "server/durability/durability.hpp"
-#include "server/net/credentials.hpp"
-#include "server/net/network.hpp"
+#include "server/net/users/credentials.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/stats/statistics.hpp"
 #include "server/store/store.hpp"
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "config/parse.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 
@@ -88,6 +89,7 @@ runtime::Result<PidFile> PidFile::hold(const std::string& path) {
     if (fchmod(descriptor, 0644) != 0 || !write_number(descriptor)) {
       return failed(std::strerror(errno));
     }
+    MXKV_ASSERT(named_in(descriptor) == getpid(), "the file names its holder");
     return file;
   }
 }

@@ -10,7 +10,7 @@
 #include "config/findings.hpp"
 #include "config/options.hpp"
 #include "config/users.hpp"
-#include "server/net/tls_context.hpp"
+#include "server/net/tls/tls_context.hpp"
 
 namespace mxkv::server {
 

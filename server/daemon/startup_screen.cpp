@@ -61,7 +61,7 @@ std::string durability_line(const config::DaemonOptions& options) {
   const config::DurabilityOptions& mine = options.durability;
   if (!options.cluster.name.empty()) {
     return "a node of the cluster " + options.cluster.name +
-           ": data is kept in memory, and acknowledged writes in its logs";
+           ": data is kept in memory, and acknowledged writes in the brokers' logs";
   }
   if (mine.directory.empty()) {
     return "data is kept in memory only: a restart loses it";
@@ -78,7 +78,7 @@ std::string durability_line(const config::DaemonOptions& options) {
     case config::sync_mode::never:
       break;
   }
-  return what + mine.directory + "; a power cut loses data that the system had not written yet";
+  return what + mine.directory + "; a power cut loses data that the kernel had not written to disk yet";
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
     machine += ", of which the control group allows " + format_size_rounded(facts.cgroup_limit_bytes);
   }
   if (facts.cgroup_cpus != 0) {
-    machine += ", and time of " + count_of(facts.cgroup_cpus, "CPU");
+    machine += ", and the CPU time of " + count_of(facts.cgroup_cpus, "CPU");
   }
   lines.push_back(std::move(machine));
   lines.push_back("workers: " + std::to_string(resolved.runtime.workers.size()) + "; " +
@@ -133,24 +133,25 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
   if (topology.nodes.size() > 1 && host.numa_balancing) {
     warnings.emplace_back(
         "automatic NUMA balancing is on: the kernel moves pages that are placed already; "
-        "sysctl kernel.numa_balancing=0");
+        "turn it off: sysctl kernel.numa_balancing=0");
   }
   if (host.transparent_huge_pages == "never" &&
       options.memory.huge_pages == runtime::huge_pages_mode::transparent) {
     warnings.emplace_back(
-        "transparent huge pages are off, look-ups miss the TLB more often; "
+        "transparent huge pages are off, so look-ups miss the TLB more often; turn them on: "
         "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
   }
   const std::size_t needed = descriptors_needed(options, resolved.runtime.workers.size());
   if (host.descriptors != 0 && host.descriptors < needed) {
     warnings.push_back("limits.connections is " + std::to_string(options.limits.connections) + ", but only " +
-                       std::to_string(host.descriptors) + " descriptors may be open; ulimit -n " +
-                       std::to_string(needed) + " or LimitNOFILE=" + std::to_string(needed));
+                       std::to_string(host.descriptors) +
+                       " file descriptors may be open; raise the limit: ulimit -n " + std::to_string(needed) +
+                       " or LimitNOFILE=" + std::to_string(needed));
   }
   if (limit > available) {
     warnings.push_back("the memory limit of " + format_size_rounded(limit) + " is more than the " +
                        format_size_rounded(available) +
-                       " of this machine: the system kills or swaps the process before the limit is reached");
+                       " of this machine: the kernel kills or swaps the process before the limit is reached");
   } else if (host.swap_bytes != 0 && limit > available / 4 * 3) {
     warnings.push_back("swap is on (" + format_size_rounded(host.swap_bytes) +
                        ") and the memory limit is more than "

@@ -113,7 +113,7 @@ void Supervisor::ping() {
     log_.error(
         "worker " + std::to_string(found->worker) +
         (found->how == hang::in_a_task ? " hangs in a task" : " is stuck: its tasks retry without progress") +
-        "; no watchdog ping is sent");
+        "; the daemon stops sending watchdog pings");
   } else {
     notifier_.watchdog();
   }
@@ -158,20 +158,20 @@ bool Supervisor::apply(const config::DaemonOptions& wanted, const config::Resolv
                        const std::string& by, std::optional<std::vector<HttpListener>> admin) {
   const std::vector<Change> found = changes(running_, wanted);
   log_.debug(by + ": " + std::to_string(found.size()) + " options differ, " +
-             std::to_string(wanted.origins.size()) + " were said");
+             std::to_string(wanted.origins.size()) + " were given");
   const config::Origins before = std::exchange(running_, wanted).origins;
   resolved_ = resolved;
   const std::size_t needed = descriptors_needed(running_, parts_.runtime.worker_count());
   raise_descriptor_limit(needed);
   if (const std::size_t most = read_host_state().descriptors; most != 0 && most < needed) {
     log_.warning(by + ": limits.connections is " + std::to_string(running_.limits.connections) +
-                 ", but only " + std::to_string(most) + " descriptors may be open");
+                 ", but only " + std::to_string(most) + " file descriptors may be open");
   }
   // The settings are in force before they are logged.
   const bool limited =
       limit_memory(by, std::ranges::find(found, "memory.limit", &Change::path) != found.end());
   if (!parts_.change(running_)) {
-    log_.warning(by + ": a worker has not taken the new settings yet");
+    log_.warning(by + ": a worker has not applied the new settings yet");
   }
   if (admin) {
     admin_.change(*std::move(admin));
@@ -274,7 +274,7 @@ ending Supervisor::drain() {
     const std::chrono::nanoseconds next = tick().value_or(kDrainLook);
     const std::optional<Signal> again = signals_.wait(std::min<std::chrono::nanoseconds>(next, kDrainLook));
     if (again && again->ends()) {
-      log_.warning("second signal: ended at once");
+      log_.warning("second signal: ended at once, without waiting for replies");
       return ending::at_once;
     }
   }

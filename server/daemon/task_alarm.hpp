@@ -15,8 +15,8 @@ class TaskAlarm final : public runtime::Alarm {
   explicit TaskAlarm(Log& log) noexcept : log_(log) {}
 
   void stuck(const runtime::StuckTask& task) noexcept override {
-    log_.error("worker " + std::to_string(task.worker.value()) + ": a task \"" +
-               std::string{task.task_class} + "\" was put back " + std::to_string(task.retries) + " times" +
+    log_.error("worker " + std::to_string(task.worker.value()) + " is stuck: a task of class \"" +
+               std::string{task.task_class} + "\" has retried " + std::to_string(task.retries) + " times" +
                (task.state.empty() ? "" : ", at a ") + std::string{task.state});
   }
 

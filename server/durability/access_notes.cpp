@@ -2,6 +2,7 @@
 
 #include "runtime/base/cache_line.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/core/item_tree.hpp"
 
 namespace mxkv::server {
 
@@ -63,7 +64,7 @@ void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us,
   }
   ItemWalk walk{store.tree()};
   const std::uint64_t flushed_us = store.flush_points().at(now_us);
-  journal.record_alone([&](JournalBuffer& buffer) {
+  journal.record_alone([&](RecordBuffer& buffer) {
     if (journal.writer().state() != journal_state::running) {
       return false;
     }

@@ -252,7 +252,7 @@ std::optional<ToolOutcome> refuses(const std::string& directory, const std::stri
   std::error_code wrong;
   if (std::filesystem::exists(to, wrong)) {
     if (!std::filesystem::is_directory(to, wrong)) {
-      return ToolOutcome{how::refused, to + ": is no directory"};
+      return ToolOutcome{how::refused, to + ": is not a directory"};
     }
     if (!std::filesystem::is_empty(to, wrong)) {
       return ToolOutcome{how::refused, to + ": " + (wrong ? wrong.message() : "is not empty")};
@@ -261,7 +261,7 @@ std::optional<ToolOutcome> refuses(const std::string& directory, const std::stri
   const std::filesystem::path inside = std::filesystem::weakly_canonical(to, wrong).lexically_relative(
       std::filesystem::weakly_canonical(directory, wrong));
   if (!inside.empty() && *inside.begin() != "..") {
-    return ToolOutcome{how::refused, to + ": is inside of " + directory};
+    return ToolOutcome{how::refused, to + ": is inside " + directory};
   }
   return std::nullopt;
 }

@@ -45,7 +45,7 @@ class PartsCheck {
     }
     const CheckpointFooter& footer = part.value().footer();
     if (items.value() != 0 && items_ != 0 && std::string_view{last_} >= footer.first) {
-      return name + ": begins with a key that is not behind those of the part before";
+      return name + ": begins with a key that is not greater than all keys of the part before";
     }
     if (items.value() != 0) {
       last_ = footer.last;

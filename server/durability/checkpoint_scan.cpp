@@ -3,8 +3,8 @@
 #include <chrono>
 
 #include "index/sample_task.hpp"
+#include "server/commit/record.hpp"
 #include "server/durability/item_record.hpp"
-#include "server/journal/record.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
@@ -75,7 +75,7 @@ class CheckpointTask final : public index::ScanTask<CheckpointTask, ItemTraits> 
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] static bool backward() noexcept { return false; }
   // Once a flush_all has replaced the tree, writers that were on their way may still put items into the old
-  // one, with uniques above the flush's. No client learns of these items. The generation is read after the
+  // one, with cas values above the flush's. No client learns of these items. The generation is read after the
   // leaf: a leaf of the old tree is then seen as old.
   [[nodiscard]] LeafVisitor leaf_visitor(runtime::Worker& worker) const noexcept {
     constexpr std::uint64_t kAll = ~std::uint64_t{0};

@@ -21,7 +21,7 @@
 
 #include "server/durability/item_record.hpp"
 #include "server/durability/key_ranges.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

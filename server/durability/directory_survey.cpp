@@ -142,14 +142,14 @@ class Reading {
 std::optional<Error> not_a_data_directory(const std::string& path) {
   std::error_code wrong;
   if (!std::filesystem::is_directory(path, wrong)) {
-    return Error{path + ": " + (wrong ? wrong.message() : "is no directory")};
+    return Error{path + ": " + (wrong ? wrong.message() : "is not a directory")};
   }
   const bool there = std::filesystem::is_directory(path + "/" + kJournalDirectory, wrong);
   return there ? std::nullopt
                : std::optional{
                      Error{path + (wrong && wrong != std::errc::no_such_file_or_directory
                                        ? ": " + wrong.message()
-                                       : ": is no data directory of mxkvd: it has no folder journal")}};
+                                       : ": is not a data directory of mxkvd: it has no folder journal")}};
 }
 
 int list_segments(const std::string& directory, std::vector<std::uint64_t>& numbers) {
@@ -213,7 +213,7 @@ Result<DirectorySurvey> survey_directory(const std::string& path, const std::fun
     }
   }
   return Error{path +
-               ": changes faster than it is read; try it on a backup (mxkvd checkpoint DIR --to BACKUP)"};
+               ": changes faster than it can be read; try it on a backup (mxkvd checkpoint DIR --to BACKUP)"};
 }
 
 std::optional<SegmentScan> read_segment_again(const DirectorySurvey& survey, std::size_t segment,

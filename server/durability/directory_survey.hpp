@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "runtime/base/result.hpp"
+#include "server/commit/record.hpp"
 #include "server/durability/manifest.hpp"
 #include "server/journal/journal_verdict.hpp"
-#include "server/journal/record.hpp"
 #include "server/journal/segment_scan.hpp"
 
 namespace mxkv::server {

@@ -75,11 +75,11 @@ void Durability::tell(const Recovered& found, double seconds) {
     log_.warn("journal: it ends at a gap: " + found.gap);
   }
   if (!found.left_off.empty()) {
-    log_.warn("journal: what stands behind damage is left out: " + found.left_off);
+    log_.warn("journal: the records behind damage are left out: " + found.left_off);
   }
   if (found.clock_behind) {
     log_.warn("journal: the wall clock is behind the last group, of " + utc_text(found.last_unix_us) +
-              "; times to live and uniques go on from there, without the time in which no server ran");
+              "; times to live and cas values go on from that time, without the time in which no server ran");
   }
   if (left_out_.size() != 0) {
     log_.warn(
@@ -120,19 +120,19 @@ void Durability::begin_journal(const Recovered& found) {
                      .early_bytes =
                          std::min<std::uint64_t>(WriterOptions{}.early_bytes, options_.buffer_bytes / 4),
                      .most_bytes = most_journal_bytes(options_.journal_most_bytes, checkpoint_bytes)},
-          .budget = &runtime_.budget()},
+          .budget = &runtime_.budget(),
+          .gate = {.most_waiting = options_.buffer_bytes,
+                   .wake = [this](std::size_t worker) { wake_(worker); }}},
       WriterHooks{.greatest_order = greatest_order,
                   .on_change = [this] { changed(); },
                   .warn = [this](std::string_view text) { log_.warn(std::string{text}); }});
-  std::vector<JournalBuffer*> buffers;
+  std::vector<RecordBuffer*> buffers;
   for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
     const runtime::WorkerId id{static_cast<std::uint16_t>(i)};
     journal_->buffer(id).set_context(&runtime_.worker(id));
     buffers.push_back(&journal_->buffer(id));
   }
   feed_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::steady);
-  gate_ = std::make_unique<JournalGate>(*journal_, clock, runtime_.worker_count(), options_.buffer_bytes,
-                                        [this](std::size_t worker) { wake_(worker); });
   keeper_ =
       std::make_unique<CheckpointKeeper>(*journal_, clock, options_, journal_bytes, greatest_order,
                                          KeeperLines{[this](const std::string& text) { log_.warn(text); },
@@ -167,10 +167,9 @@ void Durability::start(std::function<void(std::size_t)> wake) {
 
 // On the writer's thread, after each group and each failure.
 void Durability::changed() {
-  if (gate_ == nullptr || wake_ == nullptr) {
+  if (wake_ == nullptr) {
     return;  // the start is not complete
   }
-  gate_->changed();
   keeper_->journal_changed();
   const JournalWriter& writer = journal_->writer();
   if (const std::uint64_t failures = writer.failures(); failures != failures_) [[unlikely]] {
@@ -184,7 +183,7 @@ void Durability::changed() {
     if (exits) {
       log_.fatal(text);
     }
-    log_.warn(text + "; what waited for it is not answered, and a checkpoint is made");
+    log_.warn(text + "; the replies that waited for it are not sent, and a checkpoint is made");
   }
   if (std::string refusal = writer.refusal(); refusal != refusal_) [[unlikely]] {
     if (refusal.empty()) {
@@ -231,7 +230,7 @@ void Durability::finish() {
   record_accesses(store_, std::max(served_from_us_, checkpointer_->status().ages_from_us),
                   runtime_.clock().steady_us(), *journal_);
   if (!journal_->flush_all_now()) {
-    log_.warn("journal: the end is not on disk: " + journal_->writer().last_error());
+    log_.warn("journal: the last records are not on disk: " + journal_->writer().last_error());
     return;
   }
   if (const auto error =

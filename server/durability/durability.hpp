@@ -16,7 +16,6 @@
 #include "runtime/scheduler/runtime.hpp"
 #include "server/durability/checkpoint_keeper.hpp"
 #include "server/durability/data_directory.hpp"
-#include "server/durability/journal_gate.hpp"
 #include "server/durability/recovery.hpp"
 #include "server/durability/store_journal.hpp"
 #include "server/journal/posix_disk.hpp"
@@ -97,7 +96,7 @@ class Durability {
   Durability(const Durability&) = delete;
   Durability& operator=(const Durability&) = delete;
 
-  [[nodiscard]] DiskGate& gate() noexcept { return *gate_; }
+  [[nodiscard]] CommitGate& gate() noexcept { return *journal_; }
   /// Starts to write the journal; while the disk is full, it refuses writes instead. `wake` ends a worker's
   /// sleep. Throws StartRefused. Start-up only.
   void start(std::function<void(std::size_t)> wake);
@@ -130,7 +129,6 @@ class Durability {
   std::unique_ptr<ManifestFile> manifest_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<StoreJournal> feed_;
-  std::unique_ptr<JournalGate> gate_;
   std::unique_ptr<CheckpointKeeper> keeper_;
   std::unique_ptr<Checkpointer> checkpointer_;
   // The writer thread's: the failures and the refusal that were logged last.

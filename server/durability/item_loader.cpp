@@ -56,8 +56,8 @@ Item* make_item_of(runtime::Worker& worker, const PutRecord& put, Pieces apart, 
                           .flags = put.flags,
                           .expiry = steady_expiry(put.expiry, wall_ahead_s),
                           .marks = put.marks & Item::kAllMarks,
-                          .unique_field = put.has_unique,
-                          .unique = put.unique};
+                          .cas_field = put.has_cas,
+                          .cas = put.cas};
   Item* const item = Item::create(worker, shape);
   if (item == nullptr) {
     return nullptr;

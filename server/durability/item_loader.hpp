@@ -10,7 +10,7 @@
 #include "server/durability/age_sample.hpp"
 #include "server/durability/left_out_keys.hpp"
 #include "server/durability/replay.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "server/journal/record.hpp"
+#include "server/commit/record.hpp"
 #include "server/store/item/item.hpp"
 
 namespace mxkv::server {
@@ -37,11 +37,11 @@ enum class record_times : std::uint8_t {
           .key = view.key(),
           .value = apart ? std::string_view{} : view.value(),
           .apart_bytes = apart ? view.value_bytes() : 0,
-          .unique = item.has_unique_field() ? item.unique() : 0,
+          .cas = item.has_cas_field() ? item.cas() : 0,
           .flags = view.flags(),
           .expiry = expiry,
           .marks = static_cast<std::uint8_t>(item.marks()),
-          .has_unique = item.has_unique_field()};
+          .has_cas = item.has_cas_field()};
 }
 
 }  // namespace mxkv::server

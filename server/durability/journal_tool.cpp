@@ -186,7 +186,8 @@ ToolOutcome dump_journal(const std::string& directory, std::uint64_t from, const
       std::string bytes;
       const std::optional<SegmentScan> scan = read_segment_again(survey, part.segment, bytes);
       if (!scan) {
-        return {how::failed, before.path + ": a checkpoint has made it needless meanwhile; begin again"};
+        return {how::failed,
+                before.path + ": a checkpoint has replaced it meanwhile; start this command again"};
       }
       if (!dump.dump(*scan, part.groups)) {
         return {};

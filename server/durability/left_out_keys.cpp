@@ -52,7 +52,7 @@ void LeftOutKeys::clear() noexcept {
 
 void record_left_out(const LeftOutKeys& keys, std::uint64_t order, Journal& journal) {
   LeftOutKeys::Walk walk{keys};
-  journal.record_alone([&](JournalBuffer& buffer) {
+  journal.record_alone([&](RecordBuffer& buffer) {
     std::string_view key;
     if (!walk.next(key)) {
       return false;

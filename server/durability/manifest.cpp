@@ -183,7 +183,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   Lines lines{text};
   Manifest manifest;
   if (lines.line() != kTitle) {
-    return Error{"line 1: this is no manifest of mxkv"};
+    return Error{"line 1: this is not a manifest of mxkv"};
   }
   const std::uint64_t format = lines.number("format");
   const std::uint64_t oldest = lines.number("oldest_reader");
@@ -210,7 +210,7 @@ Result<Manifest> parse_manifest(std::string_view text) {
   const std::uint64_t before = text.size() - lines.left().size();
   const std::uint64_t hash = lines.number("hash", ~std::uint64_t{0}, kHex);
   if (lines.error().empty() && hash != hash_of(text.substr(0, before), 0)) {
-    lines.fail("the hash is not that of the lines before");
+    lines.fail("the hash does not match the lines before it");
   } else if (lines.error().empty() && !lines.left().empty()) {
     lines.fail("nothing follows the hash");
   }

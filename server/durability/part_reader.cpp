@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "server/commit/record_reader.hpp"
 #include "server/durability/apart_blocks.hpp"
 #include "server/journal/hash.hpp"
-#include "server/journal/record_reader.hpp"
 
 namespace mxkv::server {
 
@@ -98,7 +98,7 @@ std::string Part::find_blocks() {
       wrong = wrong != nullptr ? wrong : read_footer(block.payload, footer_);
       if (wrong == nullptr && (footer_.chain != chain || footer_.blocks != count || footer_.bytes != offset ||
                                offset + block.header.bytes() != file.size())) {
-        wrong = "the footer is not that of these blocks";
+        wrong = "the footer does not match the blocks before it";
       }
       return wrong != nullptr ? damage(offset, wrong) : std::string{};
     }
@@ -124,7 +124,7 @@ std::string Part::add_block(Decompressor& decompressor, std::uint64_t offset, st
   } else if (kind == block_kind::records) {
     begin = payload.substr(0, kMostBeforeValue);
   } else {
-    return damage(offset, "a block of a kind that is not known");
+    return damage(offset, "a block of an unknown kind");
   }
   const std::string_view key = first_key_of(begin);
   if (key.empty() || (!blocks_.empty() && key <= blocks_.back().first_key)) {

@@ -27,16 +27,12 @@ void RangeOperations::note(std::uint64_t order) noexcept {
 
 void RangeOperations::add(const RangeGoneRecord& record) {
   note(record.order);
-  ranges_.push_back({.bounds = record.bounds, .order = record.order});
+  ranges_.push_back(range_operation_of(record));
 }
 
 void RangeOperations::add(const RangeTouchRecord& record) {
   note(record.order);
-  ranges_.push_back({.bounds = record.bounds,
-                     .order = record.order,
-                     .touches = true,
-                     .expiry = record.expiry,
-                     .moment_us = record.moment_us});
+  ranges_.push_back(range_operation_of(record));
 }
 
 void RangeOperations::add(const FlushRecord& record) noexcept {
@@ -62,14 +58,15 @@ void RangeOperations::seal(const FlushState& flushes) {
   flushes_ = flushes;
   std::sort(delayed_.begin(), delayed_.end(),
             [](const FlushAtRecord& a, const FlushAtRecord& b) { return a.now_us < b.now_us; });
-  std::sort(ranges_.begin(), ranges_.end(),
-            [](const RangeOperation& a, const RangeOperation& b) { return a.moment_us < b.moment_us; });
+  std::sort(ranges_.begin(), ranges_.end(), [](const RangeOperation& a, const RangeOperation& b) {
+    return a.change.moment_us < b.change.moment_us;
+  });
   auto delayed = delayed_.begin();
   for (RangeOperation& range : ranges_) {
-    for (; delayed != delayed_.end() && delayed->now_us <= range.moment_us; ++delayed) {
+    for (; delayed != delayed_.end() && delayed->now_us <= range.change.moment_us; ++delayed) {
       flushes_.set(delayed->point_us, delayed->now_us);
     }
-    range.flushed_us = flushes_.at(range.moment_us);
+    range.change.flushed_us = flushes_.at(range.change.moment_us);
   }
   for (; delayed != delayed_.end(); ++delayed) {
     flushes_.set(delayed->point_us, delayed->now_us);
@@ -83,21 +80,22 @@ void RangesAtKey::change(std::string_view key) {
     here_.push_back(&(*all_)[next_]);
   }
   std::erase_if(here_, [key](const RangeOperation* range) { return range->ends_before(key); });
-  gone_through_ = 0;
+  last_delete_.order = 0;
   touches_.clear();
   first_end_ = nullptr;
   for (const RangeOperation* range : here_) {
-    if (range->touches) {
+    if (range->touches()) {
       touches_.push_back(range);
-    } else {
-      gone_through_ = std::max(gone_through_, range->order);
+    } else if (range->change.order > last_delete_.order) {
+      last_delete_ = range->change;
     }
     if (!range->bounds.has_no_end && (first_end_ == nullptr || ends_sooner(*range, *first_end_))) {
       first_end_ = range;
     }
   }
-  std::sort(touches_.begin(), touches_.end(),
-            [](const RangeOperation* a, const RangeOperation* b) { return a->order < b->order; });
+  std::sort(touches_.begin(), touches_.end(), [](const RangeOperation* a, const RangeOperation* b) {
+    return a->change.order < b->change.order;
+  });
 }
 
 }  // namespace mxkv::server

@@ -10,20 +10,18 @@
 #include <string_view>
 #include <vector>
 
-#include "server/journal/record.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/commit/record.hpp"
+#include "server/durability/record_effect.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 
-/// A range delete, or a touch.
+/// A delete or a touch of a range. A flush is a delete of all keys.
 struct RangeOperation {
-  RecordBounds bounds;  ///< refer to the bytes of the record
-  std::uint64_t order = 0;
-  bool touches = false;
-  std::uint32_t expiry = 0;      ///< touch: steady seconds
-  std::uint64_t moment_us = 0;   ///< touch: the moment at which items must be live
-  std::uint64_t flushed_us = 0;  ///< touch: a flush had taken items up to this order then; set by seal()
+  RecordBounds bounds{};  ///< refer to the bytes of the record
+  RecordedChange change{};
 
+  [[nodiscard]] bool touches() const noexcept { return change.type == record_type::range_touch; }
   [[nodiscard]] bool begins_after(std::string_view key) const noexcept {
     return bounds.from_is_open ? key <= bounds.from : key < bounds.from;
   }
@@ -31,6 +29,16 @@ struct RangeOperation {
     return !bounds.has_no_end && (bounds.to_is_open ? key >= bounds.to : key > bounds.to);
   }
 };
+
+[[nodiscard]] constexpr RangeOperation range_operation_of(const RangeGoneRecord& record) noexcept {
+  return {.bounds = record.bounds, .change = change_of(record)};
+}
+[[nodiscard]] constexpr RangeOperation range_operation_of(const RangeTouchRecord& record) noexcept {
+  return {.bounds = record.bounds, .change = change_of(record)};
+}
+[[nodiscard]] constexpr RangeOperation range_operation_of(const FlushRecord& record) noexcept {
+  return {.bounds = {.has_no_end = true}, .change = change_of(record)};
+}
 
 /// The delayed flush, as FlushPoints has it.
 struct FlushState {
@@ -94,8 +102,8 @@ class RangesAtKey {
       change(key);
     }
   }
-  /// Items with an order up to this were deleted; 0: none.
-  [[nodiscard]] std::uint64_t gone_through() const noexcept { return gone_through_; }
+  /// The delete with the greatest order; the order is 0 if there is none.
+  [[nodiscard]] const RecordedChange& last_delete() const noexcept { return last_delete_; }
   /// Touches of ranges with the key, by order.
   [[nodiscard]] const std::vector<const RangeOperation*>& touches() const noexcept { return touches_; }
 
@@ -107,7 +115,7 @@ class RangesAtKey {
   std::vector<const RangeOperation*> here_;
   std::vector<const RangeOperation*> touches_;
   const RangeOperation* first_end_ = nullptr;  ///< the range in here_ that ends first; null: none ends
-  std::uint64_t gone_through_ = 0;
+  RecordedChange last_delete_{.type = record_type::range_gone};
 };
 
 }  // namespace mxkv::server

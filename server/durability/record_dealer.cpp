@@ -57,7 +57,7 @@ bool RecordDealer::deal(const SegmentScan& segment, const ScannedGroup& group) {
   while (const auto entry = reader.next()) {
     ++count_;
     if (!std::visit(Visitor{*this}, entry->record)) {
-      wrong = "a record that this version does not make";
+      wrong = "a record of a type that this version does not write";
       break;
     }
   }

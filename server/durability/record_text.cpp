@@ -73,8 +73,8 @@ std::string text_of(const PutRecord& put) {
   if (put.expiry != 0) {
     words.add("expiry", expiry_text(put.expiry));
   }
-  if (put.has_unique) {
-    words.add("unique", put.unique);
+  if (put.has_cas) {
+    words.add("cas", put.cas);
   }
   if (put.access != 0) {
     words.add("access", put.access);

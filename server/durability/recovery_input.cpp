@@ -75,7 +75,7 @@ std::string RecoveryInput::open_parts() {
     items += part.value().footer().items;
     if (!parts_.empty() && !part.value().blocks().empty() && !parts_.back().footer().last.empty() &&
         parts_.back().footer().last >= part.value().footer().first) {
-      return part.value().damage(kPageBytes, "its keys are not above those of the part before");
+      return part.value().damage(kPageBytes, "its keys are not greater than those of the part before");
     }
     parts_.push_back(std::move(part).value());
   }

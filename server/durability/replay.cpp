@@ -13,7 +13,7 @@ namespace {
 std::size_t key_offset_of_put(std::uint8_t bits) noexcept {
   return kRecordHeaderBytes + ((bits & record_bits::kApart) != 0 ? 8U : 4U) +
          ((bits & record_bits::kFlags) != 0 ? 4U : 0U) + ((bits & record_bits::kExpiry) != 0 ? 4U : 0U) +
-         ((bits & record_bits::kUnique) != 0 ? 8U : 0U);
+         ((bits & record_bits::kCas) != 0 ? 8U : 0U);
 }
 
 std::uint8_t byte_at(const char* at, std::size_t offset) noexcept {
@@ -26,6 +26,24 @@ std::uint32_t expiry_of_touch(const char* record) noexcept {
 
 std::uint16_t access_of_touch(const char* record) noexcept {
   return static_cast<std::uint16_t>(byte_at(record, 1) | byte_at(record, 3) << 8U);
+}
+
+/// The item as a record finds it; null: there is none.
+std::optional<RecordedItem> found(const StoredItem* item) noexcept {
+  return item == nullptr ? std::nullopt : std::optional{RecordedItem{item->put.order, item->put.expiry}};
+}
+
+void touch(PutRecord& item, const RecordedChange& change) noexcept {
+  switch (effect_of(change, RecordedItem{item.order, item.expiry})) {
+    case record_effect::expire:
+      item.expiry = change.expiry;
+      break;
+    case record_effect::access:
+      item.access = std::max(item.access, change.access);
+      break;
+    default:
+      break;
+  }
 }
 
 /// Sorts by key, and by order for one key.
@@ -47,6 +65,15 @@ std::string_view KeyRecord::key() const noexcept {
     offset += sizeof(std::uint32_t);
   }
   return {record + offset, byte_at(record, 2)};
+}
+
+RecordedChange KeyRecord::change() const noexcept {
+  RecordedChange change{.type = type(), .order = number()};
+  if (change.type == record_type::touch) {
+    change.expiry = expiry_of_touch(record);
+    change.access = access_of_touch(record);
+  }
+  return change;
 }
 
 StoredItem read_put_at(const char* record) noexcept {
@@ -74,9 +101,9 @@ StoredItem read_put_at(const char* record) noexcept {
     put.expiry = load_number<std::uint32_t>(at);
     at += sizeof(std::uint32_t);
   }
-  if ((bits & record_bits::kUnique) != 0) {
-    put.unique = load_number<std::uint64_t>(at);
-    put.has_unique = true;
+  if ((bits & record_bits::kCas) != 0) {
+    put.cas = load_number<std::uint64_t>(at);
+    put.has_cas = true;
     at += sizeof(std::uint64_t);
   }
   put.key = {at, byte_at(record, 2)};
@@ -133,65 +160,67 @@ bool Replay::merge(std::vector<KeyRecord>& records, std::size_t shared, StoredIt
   return true;
 }
 
+std::optional<StoredItem> Replay::item_of(const KeyRecord& record, const StoredItem* base) {
+  switch (effect_of(record.change(), found(base))) {
+    case record_effect::put: {
+      StoredItem item = read_put_at(record.record);
+      if (base != nullptr && base->put.order == item.put.order) {
+        item.put.access = base->put.access;  // the same item, read since its record
+      }
+      return item;
+    }
+    case record_effect::erase:
+      return std::nullopt;
+    default:
+      return base != nullptr ? std::optional{*base} : std::nullopt;
+  }
+}
+
 bool Replay::settle(const KeyRecord* first, const KeyRecord* last, const StoredItem* base, ReplaySink& sink) {
   MXKV_DCHECK(first != last || base != nullptr, "a key has records, or an item in the checkpoint");
-  const KeyRecord* decides = last;  // one behind the last put or gone
-  while (decides != first && decides[-1].type() == record_type::touch) {
-    --decides;
+  // The last put or gone makes all records before it void, so they are not read.
+  const KeyRecord* touches = last;
+  while (touches != first && touches[-1].type() == record_type::touch) {
+    --touches;
   }
-  StoredItem item;
-  if (decides != first && (base == nullptr || decides[-1].number() >= base->put.order)) {
-    if (decides[-1].type() == record_type::gone) {
-      return true;
-    }
-    item = read_put_at(decides[-1].record);
-    if (base != nullptr && base->put.order == item.put.order) {
-      item.put.access = base->put.access;  // the same item, read since its record
-    }
+  std::optional<StoredItem> item;
+  if (touches != first) {
+    item = item_of(touches[-1], base);
   } else if (base != nullptr) {
     item = *base;
-  } else {
-    return true;  // only touches of an item that had expired
   }
-  const std::uint64_t order = item.put.order;
-  ranges_.move_to(item.put.key);
-  if (order <= operations_.floor() || order <= ranges_.gone_through()) {
+  if (!item) {
     return true;
   }
-  MXKV_DCHECK(first == last || first->key() == item.put.key, "the records are the item's");
-  apply_touches(item, decides, last);
-  if (is_expired(item.put.expiry, now_us_) || order <= operations_.flushes().at(now_us_)) {
+  ranges_.move_to(item->put.key);
+  const RecordedChange flush{.type = record_type::flush, .order = operations_.floor()};
+  if (effect_of(flush, found(&*item)) == record_effect::erase ||
+      effect_of(ranges_.last_delete(), found(&*item)) == record_effect::erase) {
+    return true;
+  }
+  MXKV_DCHECK(first == last || first->key() == item->put.key, "the records are the item's");
+  apply_touches(*item, touches, last);
+  if (is_expired(item->put.expiry, now_us_) || item->put.order <= operations_.flushes().at(now_us_)) {
     ++counts_.expired;
     return true;
   }
   ++counts_.items;
-  return sink.item(item);
+  return sink.item(*item);
 }
 
 void Replay::apply_touches(StoredItem& item, const KeyRecord* first, const KeyRecord* last) const noexcept {
-  std::uint32_t& expiry = item.put.expiry;
-  const std::uint64_t order = item.put.order;
   const auto& ranges = ranges_.touches();
   auto range = ranges.begin();
-  while (range != ranges.end() && (*range)->order <= order) {
-    ++range;
-  }
-  const auto apply_up_to = [&](std::uint64_t up_to) {
-    for (; range != ranges.end() && (*range)->order < up_to; ++range) {
-      if (!is_expired(expiry, (*range)->moment_us) && order > (*range)->flushed_us) {
-        expiry = (*range)->expiry;
-      }
+  const auto apply_ranges_below = [&](std::uint64_t order) {
+    for (; range != ranges.end() && (*range)->change.order < order; ++range) {
+      touch(item.put, (*range)->change);
     }
   };
   for (; first != last; ++first) {
-    if (first->number() > order) {
-      apply_up_to(first->number());
-      expiry = expiry_of_touch(first->record);
-    } else if (first->number() == order) {
-      item.put.access = std::max(item.put.access, access_of_touch(first->record));
-    }
+    apply_ranges_below(first->number());
+    touch(item.put, first->change());
   }
-  apply_up_to(~std::uint64_t{0});
+  apply_ranges_below(~std::uint64_t{0});
 }
 
 }  // namespace mxkv::server

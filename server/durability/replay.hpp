@@ -16,12 +16,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "index/key.hpp"
+#include "server/commit/record.hpp"
 #include "server/durability/range_operations.hpp"
-#include "server/journal/record.hpp"
 
 namespace mxkv::server {
 
@@ -43,6 +44,7 @@ struct KeyRecord {
     return static_cast<record_type>(order & ((1U << kTypeBits) - 1));
   }
   [[nodiscard]] std::string_view key() const noexcept;
+  [[nodiscard]] RecordedChange change() const noexcept;
 };
 static_assert(kOrderBits + KeyRecord::kTypeBits <= 64 && static_cast<unsigned>(record_type::touch) == 3);
 
@@ -102,6 +104,8 @@ class Replay {
   /// Passes a key's item to the sink if it is live. `base`: the checkpoint's item, or null. False: as
   /// merge().
   bool settle(const KeyRecord* first, const KeyRecord* last, const StoredItem* base, ReplaySink& sink);
+  /// Applies the key's last put or gone to the checkpoint's item, if there is one. Nothing: there is no item.
+  [[nodiscard]] static std::optional<StoredItem> item_of(const KeyRecord& record, const StoredItem* base);
   /// Applies touches of the key and of its ranges to the item's expiry and access age.
   void apply_touches(StoredItem& item, const KeyRecord* first, const KeyRecord* last) const noexcept;
 

@@ -6,6 +6,8 @@
 #include "index/key.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/core/item_tree.hpp"
+#include "server/store/core/neighbour_keys.hpp"
 #include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {
@@ -30,8 +32,7 @@ void release_list(const void* owner, void* worker) noexcept {
 constexpr ApartClass kListOfChunks{pieces_of, release_list};
 
 /// The range of a commit as bounds; `end` holds the end of a prefix.
-RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
-                       std::array<char, index::kMaxKeyBytes>& end) noexcept {
+RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range, KeyRoom& end) noexcept {
   RecordBounds bounds{.from = range.from, .from_is_open = range.skips_from};
   switch (range.far) {
     case index::far_end::none:
@@ -44,29 +45,18 @@ RecordBounds bounds_of(const index::ChangedRange<std::string_view>& range,
       bounds.to = range.to;
       bounds.to_is_open = true;
       break;
-    case index::far_end::prefix: {
-      MXKV_ASSERT(range.to.size() <= end.size(), "a prefix is no longer than a key");
-      // The least key above all keys with the prefix.
-      std::string_view prefix = range.to;
-      while (!prefix.empty() && prefix.back() == '\xFF') {
-        prefix.remove_suffix(1);
-      }
-      bounds.has_no_end = prefix.empty();
-      bounds.to_is_open = !prefix.empty();
-      if (!prefix.empty()) {
-        std::memcpy(end.data(), prefix.data(), prefix.size());
-        ++end[prefix.size() - 1];
-        bounds.to = {end.data(), prefix.size()};
-      }
+    case index::far_end::prefix:
+      bounds.to = behind_prefix(range.to, end);
+      bounds.has_no_end = bounds.to.empty();
+      bounds.to_is_open = !bounds.to.empty();
       break;
-    }
   }
   return bounds;
 }
 
 }  // namespace
 
-StoreJournal::StoreJournal(std::vector<JournalBuffer*> buffers, record_times times) : desks_(buffers.size()) {
+StoreJournal::StoreJournal(std::vector<RecordBuffer*> buffers, record_times times) : desks_(buffers.size()) {
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     desks_[i].buffer = buffers[i];
     desks_[i].by_wall = times == record_times::wall;
@@ -105,7 +95,7 @@ void StoreJournal::put(const Item& item, Desk& desk, runtime::Worker& worker) no
 
 void StoreJournal::range(const Commit& commit, Desk& desk, runtime::Worker& worker) noexcept {
   MXKV_ASSERT(commit.range != nullptr, "what befell a range tells which");
-  std::array<char, index::kMaxKeyBytes> end;
+  KeyRoom end;
   const RecordBounds bounds = bounds_of(*commit.range, end);
   if (commit.change.what == change::range_gone) {
     desk.buffer->append(RangeGoneRecord{.order = commit.change.order, .bounds = bounds});

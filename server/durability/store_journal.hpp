@@ -12,8 +12,8 @@
 
 #include "index/commit_point.hpp"
 #include "runtime/base/cache_line.hpp"
+#include "server/commit/record_buffer.hpp"
 #include "server/durability/item_record.hpp"
-#include "server/journal/journal_buffer.hpp"
 #include "server/store/item/item.hpp"
 
 namespace mxkv::server {
@@ -22,7 +22,7 @@ namespace mxkv::server {
 class StoreJournal final : public index::CommitListener<std::string_view> {
  public:
   /// `buffers`: by worker; they outlive this. Each buffer's context is its worker.
-  StoreJournal(std::vector<JournalBuffer*> buffers, record_times times);
+  StoreJournal(std::vector<RecordBuffer*> buffers, record_times times);
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept override;
   void group_begins(runtime::Worker& worker) noexcept override { buffer(worker).begin_group(); }
@@ -31,14 +31,14 @@ class StoreJournal final : public index::CommitListener<std::string_view> {
  private:
   /// A worker's state. Alone in its cache lines, since each write uses it.
   struct alignas(2 * runtime::kCacheLineBytes) Desk {
-    JournalBuffer* buffer = nullptr;
+    RecordBuffer* buffer = nullptr;
     std::uint64_t asked_ns = 0;     ///< the round in which the clock was read
     std::int64_t wall_ahead_s = 0;  ///< read in that round
     bool by_wall = false;
   };
 
   [[nodiscard]] Desk& desk(runtime::Worker& worker) noexcept;
-  [[nodiscard]] JournalBuffer& buffer(runtime::Worker& worker) noexcept { return *desk(worker).buffer; }
+  [[nodiscard]] RecordBuffer& buffer(runtime::Worker& worker) noexcept { return *desk(worker).buffer; }
   [[nodiscard]] static std::uint32_t as_recorded(std::uint32_t expiry, Desk& desk,
                                                  runtime::Worker& worker) noexcept;
   [[gnu::noinline]] static void passed_rarely(const index::Commit<std::string_view>& commit, Desk& desk,

@@ -73,7 +73,7 @@ const char* look_at_block(std::string_view file, std::uint64_t offset, BlockView
   }
   const char* const at = file.data() + offset;
   if (load_number<std::uint32_t>(at) != kBlockMagic) {
-    return "there is no block";
+    return "no block begins there";
   }
   block.header = block_header_at(at);
   if (block.header.payload_bytes > kMostPayloadBytes || block.header.bytes() > file.size() - offset) {

@@ -1,7 +1,7 @@
 #include "server/journal/checkpoint_header.hpp"
 
+#include "server/commit/record.hpp"
 #include "server/journal/hash.hpp"
-#include "server/journal/record.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -39,7 +39,8 @@ runtime::Result<CheckpointHeader> read_checkpoint_header(std::string_view file) 
   }
   const char* const page = file.data();
   if (const auto hash = load_number<std::uint16_t>(page + 54); hash != kHashXxh3) {
-    return runtime::Error{"this checkpoint has a hash, " + std::to_string(hash) + ", that is not known"};
+    return runtime::Error{"this checkpoint has a hash, " + std::to_string(hash) +
+                          ", that this version does not know"};
   }
   CheckpointHeader header;
   std::memcpy(header.directory.data(), page + 16, header.directory.size());

@@ -15,10 +15,10 @@
 // that old bytes in a recycled file never pass for new ones.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+
+#include "server/commit/record_format.hpp"
 
 namespace mxkv::server {
 
@@ -31,36 +31,10 @@ inline constexpr std::uint16_t kHashXxh3 = 1;
 /// Groups begin at multiples of this, which is also the size of header pages.
 inline constexpr std::size_t kPageBytes = 4096;
 
-inline constexpr std::size_t kBlockHeaderBytes = 48;
 inline constexpr std::size_t kMostPayloadBytes = std::size_t{16} << 20U;
-
-/// Larger values are apart, in blocks behind their record; others are copied into the record.
-inline constexpr std::size_t kMostInlineBytes = 8192;
-
-/// Bits of an order; the bits above hold the access age of an item in a checkpoint.
-inline constexpr unsigned kOrderBits = 53;
-inline constexpr std::uint64_t kMostOrder = (std::uint64_t{1} << kOrderBits) - 1;
-inline constexpr std::uint32_t kMostAccess = (1U << (64 - kOrderBits)) - 1;
 
 [[nodiscard]] constexpr std::uint64_t round_up_to_page(std::uint64_t bytes) noexcept {
   return (bytes + (kPageBytes - 1)) & ~std::uint64_t{kPageBytes - 1};
-}
-
-// All machines that this runs on are little-endian, so numbers are copied.
-static_assert(std::endian::native == std::endian::little);
-
-template <class T>
-[[nodiscard]] inline T load_number(const char* at) noexcept {
-  T number;
-  std::memcpy(&number, at, sizeof number);
-  return number;
-}
-
-/// Returns the place behind the number.
-template <class T>
-inline char* store_number(char* at, T number) noexcept {
-  std::memcpy(at, &number, sizeof number);
-  return at + sizeof number;
 }
 
 }  // namespace mxkv::server

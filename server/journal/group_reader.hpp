@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/journal/record_reader.hpp"
+#include "server/commit/record_reader.hpp"
 #include "server/journal/segment_scan.hpp"
 
 namespace mxkv::server {

@@ -2,33 +2,65 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace mxkv::server {
 
 Journal::Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options, WriterHooks hooks)
-    : disk_(disk),
+    : CommitGate(options.workers, std::move(options.gate)),
+      disk_(disk),
       clock_(clock),
       epochs_(options.workers, options.first_epoch, options.horizon_us),
       share_{.epochs = &epochs_, .budget = options.budget},
       desks_([&] {
-        std::vector<std::unique_ptr<JournalDesk>> desks;
+        std::vector<std::unique_ptr<CommitDesk>> desks;
         for (std::size_t i = 0; i < options.workers; ++i) {
-          desks.push_back(std::make_unique<JournalDesk>(share_));
+          desks.push_back(std::make_unique<CommitDesk>(share_));
         }
         return desks;
       }()),
       store_(disk, std::move(options.segments)),
-      writer_(share_, buffers(), store_, clock, options.writer, std::move(hooks)),
+      writer_(share_, buffers(), store_, clock, options.writer, gate_first(std::move(hooks))),
       first_epoch_(options.first_epoch) {}
 
 Journal::~Journal() {
   stop();
 }
 
-std::vector<JournalBuffer*> Journal::buffers() const {
-  std::vector<JournalBuffer*> buffers;
-  for (const std::unique_ptr<JournalDesk>& desk : desks_) {
+WriterHooks Journal::gate_first(WriterHooks hooks) {
+  hooks.on_change = [this, others = std::move(hooks.on_change)] {
+    note_refusal();
+    changed();
+    others();
+  };
+  return hooks;
+}
+
+void Journal::note_refusal() {
+  const std::string reason = writer_.refusal();
+  const char* text = nullptr;
+  if (!reason.empty()) {
+    auto known = std::ranges::find(refusals_, reason);
+    if (known == refusals_.end()) {
+      known = refusals_.insert(refusals_.end(), reason);
+    }
+    text = known->c_str();
+  }
+  refusal_.store(text, std::memory_order_release);  // pairs with refusal()
+}
+
+std::uint64_t Journal::must_wait_for() const noexcept {
+  const std::uint64_t recorded = epochs_.last_recorded();
+  if (recorded <= epochs_.durable()) {
+    return 0;
+  }
+  return writer_.replies_wait(clock_.monotonic_ns()) ? recorded : 0;
+}
+
+std::vector<RecordBuffer*> Journal::buffers() const {
+  std::vector<RecordBuffer*> buffers;
+  for (const std::unique_ptr<CommitDesk>& desk : desks_) {
     buffers.push_back(&desk->buffer);
   }
   return buffers;

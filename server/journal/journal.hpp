@@ -2,13 +2,15 @@
 // thread.
 //
 // A worker's round: begin_round(), which returns the clock to mint orders by; append records to buffer();
-// end_round(); park() before it sleeps. epochs() has the epochs that replies and reads wait for.
+// end_round(); park() before it sleeps. epochs() has the epochs that replies and reads wait for, and the
+// journal is the gate where they wait.
 //
-// The journal does not know the meaning of records, the waiting clients, or how checkpoints are made.
+// The journal does not know the meaning of records, the clients, or how checkpoints are made.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,8 +19,9 @@
 #include "runtime/base/clock.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
-#include "server/journal/commit_epochs.hpp"
-#include "server/journal/journal_desk.hpp"
+#include "server/commit/commit_desk.hpp"
+#include "server/commit/commit_epochs.hpp"
+#include "server/commit/commit_gate.hpp"
 #include "server/journal/journal_writer.hpp"
 #include "server/journal/segment_store.hpp"
 #include "server/journal/writer_signal.hpp"
@@ -32,10 +35,11 @@ struct JournalOptions {
   SegmentOptions segments;
   WriterOptions writer;
   runtime::MemoryBudget* budget = nullptr;  ///< buffers are charged to it, if there is one
+  CommitGateOptions gate{};
 };
 
 /// Thread-safety: given per function.
-class Journal {
+class Journal final : public CommitGate {
  public:
   /// `disk` and `clock` outlive this. Workers mint by `clock`.
   Journal(Disk& disk, const runtime::Clock& clock, JournalOptions options, WriterHooks hooks);
@@ -83,31 +87,37 @@ class Journal {
 
   // -- worker `worker` only
 
-  /// Returns the clock to mint orders by. Also after park().
-  [[nodiscard]] std::uint64_t begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
-    return desks_[worker.index()]->begin_round(epochs_, worker, now_us);
+  [[nodiscard]] Round begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept override {
+    const std::uint64_t mint_us = desks_[worker.index()]->begin_round(epochs_, worker, now_us);
+    return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us()};
   }
-  [[nodiscard]] JournalBuffer& buffer(runtime::WorkerId worker) noexcept {
+  [[nodiscard]] RecordBuffer& buffer(runtime::WorkerId worker) noexcept {
     return desks_[worker.index()]->buffer;
   }
   /// Ends the round: the writer may see its records.
-  void end_round(runtime::WorkerId worker) noexcept {
+  void end_round(runtime::WorkerId worker) noexcept override {
     if (desks_[worker.index()]->end_round(epochs_, worker)) [[unlikely]] {
       writer_.note_news();
       signal_.raise();
     }
   }
   /// Ends the rounds: the worker records nothing until the next begin_round().
-  void park(runtime::WorkerId worker) noexcept;
+  void park(runtime::WorkerId worker) noexcept override;
 
   // -- any thread
 
   [[nodiscard]] const CommitEpochs& epochs() const noexcept { return epochs_; }
   [[nodiscard]] const JournalWriter& writer() const noexcept { return writer_; }
   [[nodiscard]] const SegmentStore& segments() const noexcept { return store_; }
-  /// Bytes of records that are not written yet, without the blocks that workers are filling.
-  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept {
+  /// Without the blocks that workers are filling.
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override {
     return share_.waiting_bytes.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t must_wait_for() const noexcept override;
+  [[nodiscard]] std::uint64_t durable() const noexcept override { return epochs_.durable(); }
+  [[nodiscard]] std::uint64_t broken() const noexcept override { return writer_.failures(); }
+  [[nodiscard]] const char* refusal() const noexcept override {
+    return refusal_.load(std::memory_order_acquire);  // pairs with note_refusal()
   }
   /// A reply waits for `epoch`, which is at most last_recorded(): its records are written now, in any mode.
   /// With `on_disk` they are flushed as well, also in sync never: see synced(). One call for an epoch is
@@ -124,17 +134,24 @@ class Journal {
   void rebased(std::uint64_t checkpoint_epoch) noexcept;
 
  private:
+  /// The writer may delay the flush: sync interval, sync never.
+  void wanted() noexcept override { need(epochs_.last_recorded()); }
+  /// The gate hears of a change before others do.
+  [[nodiscard]] WriterHooks gate_first(WriterHooks hooks);
+  void note_refusal();
   void run();
   void stop();
   [[nodiscard]] std::string prepare();
   [[nodiscard]] DiskOutcome make_first_segment();
-  [[nodiscard]] std::vector<JournalBuffer*> buffers() const;
+  [[nodiscard]] std::vector<RecordBuffer*> buffers() const;
 
   Disk& disk_;
   const runtime::Clock& clock_;
   CommitEpochs epochs_;
   BufferShare share_;
-  std::vector<std::unique_ptr<JournalDesk>> desks_;
+  std::vector<std::unique_ptr<CommitDesk>> desks_;
+  std::list<std::string> refusals_;  ///< each once, as sessions refer to them. The writer's
+  std::atomic<const char*> refusal_{nullptr};
   SegmentStore store_;
   WriterSignal signal_;
   JournalWriter writer_;

@@ -26,7 +26,7 @@ void JournalGroup::begin(std::uint64_t epoch) noexcept {
   pieces_.clear();
 }
 
-void JournalGroup::add(JournalBlock& block, runtime::WorkerId worker) {
+void JournalGroup::add(RecordBlock& block, runtime::WorkerId worker) {
   MXKV_ASSERT(block.epoch == epoch_, "a group is of one epoch");
   MXKV_ASSERT(block.records > 0 && block.payload_bytes > 0, "a block has records");
   added_.push_back({&block, worker});
@@ -64,7 +64,7 @@ std::uint64_t JournalGroup::seal(std::uint64_t offset, std::uint64_t seed, std::
 }
 
 void JournalGroup::seal_records(const Added& added) {
-  JournalBlock& block = *added.block;
+  RecordBlock& block = *added.block;
   BlockHeader header;
   header.epoch = epoch_;
   header.offset = at_;

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "runtime/base/ids.hpp"
+#include "server/commit/record_block.hpp"
 #include "server/journal/block.hpp"
-#include "server/journal/journal_block.hpp"
 
 namespace mxkv::server {
 
@@ -22,7 +22,7 @@ class JournalGroup {
   /// Empties the group, for `epoch`.
   void begin(std::uint64_t epoch) noexcept;
   /// Appends a block of this epoch. The block stays in place until the next begin().
-  void add(JournalBlock& block, runtime::WorkerId worker);
+  void add(RecordBlock& block, runtime::WorkerId worker);
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
@@ -37,7 +37,7 @@ class JournalGroup {
 
  private:
   struct Added {
-    JournalBlock* block;
+    RecordBlock* block;
     runtime::WorkerId worker;
   };
 

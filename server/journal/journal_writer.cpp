@@ -29,7 +29,7 @@ void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) noexcept {
 
 }  // namespace
 
-JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const> buffers, SegmentStore& store,
+JournalWriter::JournalWriter(BufferShare& share, std::span<RecordBuffer* const> buffers, SegmentStore& store,
                              const runtime::Clock& clock, WriterOptions options, WriterHooks hooks)
     : epochs_(*share.epochs),
       share_(share),
@@ -43,7 +43,7 @@ JournalWriter::JournalWriter(BufferShare& share, std::span<JournalBuffer* const>
       most_bytes_(options.most_bytes),
       synced_(closed_),
       passed_(closed_) {
-  for (JournalBuffer* const buffer : buffers) {
+  for (RecordBuffer* const buffer : buffers) {
     lanes_.push_back({.buffer = buffer});
   }
   next_mode_ = options.mode;
@@ -168,7 +168,7 @@ void JournalWriter::collect() {
   group_.begin(closed_);
   for (std::size_t worker = 0; worker < lanes_.size(); ++worker) {
     Lane& lane = lanes_[worker];
-    if (JournalBlock* const sealed = lane.buffer->collect(); sealed != nullptr) {
+    if (RecordBlock* const sealed = lane.buffer->collect(); sealed != nullptr) {
       (lane.first == nullptr ? lane.first : lane.last->next) = sealed;
       for (lane.last = sealed; lane.last->next != nullptr; lane.last = lane.last->next) {
       }
@@ -216,7 +216,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
   mark.durable = proven_;
   mark.ceiling = hooks_.greatest_order();
   if (!is_exact(mode_) || !is_exact(next_mode_.value_or(mode_))) {
-    mark.ceiling += kCeilingSlackUs;  // clients see uniques of records that may never reach the disk
+    mark.ceiling += kCeilingSlackUs;  // clients see cas values of records that may never reach the disk
   }
   mark.unix_us = unix_us;
   mark.wall_ahead_s = static_cast<std::int32_t>(clock_.wall_ahead_s());
@@ -282,9 +282,8 @@ void JournalWriter::give_up(int error) {
     last_error_ = path + ": " + text_of(error);
   }
   judge();
-  hooks_.warn(
-      "journal: " + path + ": " + text_of(error) +
-      "; what was to be written there is not on disk, and no write is answered before a checkpoint is");
+  hooks_.warn("journal: " + path + ": " + text_of(error) +
+              "; these records are not on disk, and no write is answered before a checkpoint is");
   hooks_.on_change();
 }
 
@@ -378,10 +377,10 @@ void JournalWriter::judge() {
     if (unmade_ || out_of_space() || ahead_failed_) {
       refusal_ = last_error_;
     } else {
-      refusal_ = full_
-                     ? "it has more than the " + std::to_string(most_bytes_.load(std::memory_order_relaxed)) +
-                           " bytes that it may have"
-                     : std::string{};
+      refusal_ = full_ ? "it is larger than its limit of " +
+                             std::to_string(most_bytes_.load(std::memory_order_relaxed)) +
+                             " bytes (durability.journal_most)"
+                       : std::string{};
     }
   }
   state_.store(unmade_   ? journal_state::broken

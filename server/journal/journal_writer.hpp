@@ -28,8 +28,8 @@
 
 #include "config/options.hpp"
 #include "runtime/base/clock.hpp"
+#include "server/commit/record_buffer.hpp"
 #include "server/journal/flush_times.hpp"
-#include "server/journal/journal_buffer.hpp"
 #include "server/journal/journal_group.hpp"
 #include "server/journal/segment_store.hpp"
 
@@ -75,7 +75,7 @@ class JournalWriter {
  public:
   static constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
 
-  JournalWriter(BufferShare& share, std::span<JournalBuffer* const> buffers, SegmentStore& store,
+  JournalWriter(BufferShare& share, std::span<RecordBuffer* const> buffers, SegmentStore& store,
                 const runtime::Clock& clock, WriterOptions options, WriterHooks hooks);
   ~JournalWriter();
   JournalWriter(const JournalWriter&) = delete;
@@ -161,11 +161,11 @@ class JournalWriter {
   [[nodiscard]] bool flushes() const noexcept;
 
   struct Lane {
-    JournalBuffer* buffer;
-    JournalBlock* first = nullptr;  ///< collected, not in a group yet, oldest first
-    JournalBlock* last = nullptr;
-    JournalBlock* group_first = nullptr;  ///< in the group
-    JournalBlock* group_last = nullptr;
+    RecordBuffer* buffer;
+    RecordBlock* first = nullptr;  ///< collected, not in a group yet, oldest first
+    RecordBlock* last = nullptr;
+    RecordBlock* group_first = nullptr;  ///< in the group
+    RecordBlock* group_last = nullptr;
   };
 
   CommitEpochs& epochs_;

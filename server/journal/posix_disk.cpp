@@ -39,12 +39,12 @@ std::string directory_complaint(const std::string& path, int error) {
 runtime::Result<std::unique_ptr<PosixDisk>> PosixDisk::open_directory(const std::string& path) {
   if (::mkdir(path.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
     if (errno == ENOENT) {
-      return runtime::Error{path + ": is not there, nor is the directory that it would be in"};
+      return runtime::Error{path + ": does not exist, nor does its parent directory"};
     }
     // The parent is not writable, or read-only, but the directory may exist.
     if (const int error = errno; ::access(path.c_str(), F_OK) != 0) {
       return runtime::Error{
-          path + ": is not there and cannot be created: " + std::generic_category().message(error)};
+          path + ": does not exist and cannot be created: " + std::generic_category().message(error)};
     }
   }
   auto opened = open_to_read(path);

@@ -31,11 +31,11 @@ void seal_page(char* page) noexcept {
 
 std::string page_complaint(std::string_view file, std::string_view magic, std::string_view what) {
   if (file.size() < kPageBytes) {
-    return "it is no " + std::string{what} + ": " + std::to_string(file.size()) +
+    return "it is not a " + std::string{what} + ": " + std::to_string(file.size()) +
            " bytes are less than a header has";
   }
   if (file.substr(0, magic.size()) != magic) {
-    return "it is no " + std::string{what} + ", or its header is damaged";
+    return "it is not a " + std::string{what} + ", or its header is damaged";
   }
   if (hash_of(file.substr(0, kHashAt), 0) != load_number<std::uint64_t>(file.data() + kHashAt)) {
     return "the header of this " + std::string{what} + " is damaged";
@@ -79,7 +79,8 @@ runtime::Result<SegmentHeader> read_segment_header(std::string_view file) {
   }
   const char* const page = file.data();
   if (const auto hash = load_number<std::uint16_t>(page + 54); hash != kHashXxh3) {
-    return runtime::Error{"this journal segment has a hash, " + std::to_string(hash) + ", that is not known"};
+    return runtime::Error{"this journal segment has a hash, " + std::to_string(hash) +
+                          ", that this version does not know"};
   }
   SegmentHeader header;
   std::memcpy(header.directory.data(), page + 16, header.directory.size());

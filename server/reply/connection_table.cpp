@@ -7,8 +7,15 @@
 
 namespace mxkv::server {
 
-void ConnectionTable::reply(const ReplyAddress& address, std::string_view text) {
-  if (ReplyQueue* const replies = find(address); replies != nullptr) {
+void ConnectionTable::await_disk(ConnectionState& entry) noexcept {
+  if (entry.life.answers()) {
+    entry.awaits_disk = true;
+    mark_dirty(entry);
+  }
+}
+
+void ConnectionTable::reply(const ReplyAddress& address, Seen seen, std::string_view text) {
+  if (ReplyQueue* const replies = find(address, seen); replies != nullptr) {
     char* const to = replies->reserve(address.ticket, text.size());
     std::memcpy(to, text.data(), text.size());
     replies->commit(address.ticket, to + text.size());
@@ -16,11 +23,9 @@ void ConnectionTable::reply(const ReplyAddress& address, std::string_view text) 
   }
 }
 
-char* ConnectionTable::reserve_early(const ReplyAddress& address, std::size_t most) {
-  ReplyQueue* const replies = find(address);
-  return replies == nullptr || waits_for_room(*replies, address.ticket)
-             ? nullptr
-             : replies->reserve(address.ticket, most);
+char* ConnectionTable::early_room(const ReplyAddress& address, std::size_t most) {
+  ReplyQueue* const replies = find(address, Seen::data(false));
+  return replies == nullptr || waits_for_room(address) ? nullptr : replies->reserve(address.ticket, most);
 }
 
 void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
@@ -28,13 +33,14 @@ void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
   finished(address);
 }
 
-void ConnectionTable::answer_row(const ReplyAddress& first, std::uint32_t reads, Segment& block, char* begin,
-                                 std::size_t bytes) {
+void ConnectionTable::answer_row(const ReplyAddress& first, Seen seen, std::uint32_t reads, Segment& block,
+                                 char* begin, std::size_t bytes) {
   ConnectionState& entry = *first.connection;
+  show(first, seen);
   if (drops_) [[unlikely]] {
     drop_silenced();
   }
-  if (entry.phase == connection_phase::open && reads > 0) {
+  if (entry.life.answers() && reads > 0) {
     mark_dirty(entry);
     entry.replies.close_row(first.ticket, reads, block, begin, bytes);
   } else {
@@ -99,9 +105,9 @@ ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
   }
   ConnectionState& entry = *entries_[free_.back()];
   free_.pop_back();
-  MXKV_ASSERT(entry.phase == connection_phase::closed && entry.owner == nullptr, "a free entry is closed");
+  MXKV_ASSERT(entry.owner == nullptr, "a free entry is closed");
   MXKV_ASSERT(entry.replies.all_closed() && entry.order.in_flight() == 0, "a free entry owes nothing");
-  entry.phase = connection_phase::open;
+  entry.life.begin();
   entry.owner = &owner;
   entry.asked_ns = 0;
   entry.stuck = false;
@@ -112,8 +118,7 @@ ConnectionState& ConnectionTable::open(ConnectionOwner& owner) {
 }
 
 void ConnectionTable::close(ConnectionState& entry) noexcept {
-  MXKV_ASSERT(entry.phase != connection_phase::closed, "a connection is closed once");
-  entry.phase = connection_phase::closed;
+  entry.life.end();
   entry.owner = nullptr;
   entry.wants_resume = false;
   entry.replies.clear();
@@ -126,7 +131,7 @@ void ConnectionTable::recycle(ConnectionState& entry) noexcept {
       entry.resuming != resume_phase::outside) {
     return;
   }
-  MXKV_ASSERT(entry.phase == connection_phase::closed, "only a closed connection's entry is recycled");
+  MXKV_ASSERT(entry.life.is(life_stage::closed), "only a closed connection's entry is recycled");
   entry.order.begin_pass();
   ++entry.generation;
   free_.push_back(entry.index);
@@ -143,14 +148,13 @@ void ConnectionTable::overflowed() noexcept {
   for (const std::unique_ptr<ConnectionState>& entry : entries_) {
     // A client that reads and has few replies will have none soon.
     const std::size_t bytes = entry->replies.copied_bytes() + (entry->stuck ? BlockPool::kBlockBytes : 0);
-    if (entry->phase == connection_phase::open && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
+    if (entry->life.answers() && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
       most = entry.get();
       most_bytes = bytes;
     }
   }
   if (most != nullptr) {
-    MXKV_ASSERT(most->phase == connection_phase::open, "a connection is silenced once");
-    most->phase = connection_phase::silenced;
+    most->life.silence();
     drops_ = true;
     mark_dirty(*most);
   }
@@ -159,7 +163,7 @@ void ConnectionTable::overflowed() noexcept {
 void ConnectionTable::drop_silenced() noexcept {
   drops_ = false;
   for (const std::unique_ptr<ConnectionState>& entry : entries_) {
-    if (entry->phase == connection_phase::silenced) {
+    if (entry->life.is(life_stage::silenced)) {
       entry->replies.clear();
     }
   }

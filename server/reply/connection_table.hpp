@@ -4,6 +4,9 @@
 // operations are dropped, but they still run, and writes still commit in order. So an address stays valid as
 // long as it is used.
 //
+// Whoever writes a reply says what it has seen (seen.hpp): what may be lost marks the connection, and at the end of the
+// round its owner holds the output back until that is on disk.
+//
 // The store uses an address on the home worker only:
 //   reads, ranges    [reply: find(), reserve .. commit, close], then finished(address);
 //                    or, if reserve_next() gives room, answer_next(), which does both
@@ -28,9 +31,11 @@
 #include "runtime/base/assert.hpp"
 #include "server/reply/block_pool.hpp"
 #include "server/reply/commit_order.hpp"
+#include "server/reply/connection_life.hpp"
 #include "server/reply/reply_address.hpp"
 #include "server/reply/reply_queue.hpp"
 #include "server/reply/request_order.hpp"
+#include "server/reply/seen.hpp"
 
 namespace mxkv::server {
 
@@ -57,14 +62,6 @@ class ConnectionOwner {
   ~ConnectionOwner() = default;
 };
 
-/// Whether replies of a connection are written.
-enum class connection_phase : std::uint8_t {
-  closed,    ///< it has no owner
-  open,      ///< replies are written
-  silenced,  ///< its replies were dropped for lack of memory; it will be closed
-  cut,       ///< a reply is impossible; it will be closed
-};
-
 /// Whether a connection's owner is in resume(), which must not recurse.
 enum class resume_phase : std::uint8_t {
   outside,
@@ -88,7 +85,7 @@ struct ConnectionState {
   std::uint64_t read_bytes = 0;    ///< so far
   std::uint64_t asked_ns = 0;      ///< arrival of the current input, by the monotonic clock; 0: unknown
   std::atomic<int> descriptor{0};  ///< of the socket, for watchers on other workers; relaxed
-  connection_phase phase = connection_phase::closed;
+  ConnectionLife life;
   resume_phase resuming = resume_phase::outside;
   bool dirty = false;           ///< in the list
   bool wants_resume = false;    ///< its requests wait for operations to end
@@ -129,26 +126,43 @@ class ConnectionTable final : private PoolOverflow {
 
   // --- For the store ---
 
-  /// The queue for the reply; null if none is wanted: noreply, or the connection is closed.
-  [[nodiscard]] ReplyQueue* find(const ReplyAddress& address) noexcept {
+  /// The queue for the reply; null if none is wanted: noreply, or the connection is closed. A later reply may tell of
+  /// the success of a request without one, so that one counts as seen, too.
+  [[nodiscard]] ReplyQueue* find(const ReplyAddress& address, Seen seen) noexcept {
     MXKV_DCHECK(address.worker == worker_, "replies are written on the home worker");
     ConnectionState& entry = *address.connection;
+    if (seen.must_wait()) [[unlikely]] {
+      await_disk(entry);
+    }
     if (drops_) [[unlikely]] {
       drop_silenced();  // safe here, as no reply is being written
     }
-    if (!address.wants_reply() || entry.phase != connection_phase::open) [[unlikely]] {
+    if (!address.wants_reply() || !entry.life.answers()) [[unlikely]] {
       return nullptr;
     }
     mark_dirty(entry);
     return &entry.replies;
   }
-  /// Room for the whole reply in the usual case: the connection is open, the reply is the next to leave, and
-  /// the last block has room, so nothing is allocated. Else null, and nothing happened. Only answer_next()
-  /// may follow.
-  [[nodiscard, gnu::always_inline]] char* reserve_next(const ReplyAddress& address,
+  /// Adds to what a reply has seen that is being written: before the task's step ends.
+  void show(const ReplyAddress& address, Seen seen) noexcept {
+    if (seen.must_wait()) [[unlikely]] {
+      await_disk(*address.connection);
+    }
+  }
+  /// Whether a reply is wanted. It gives no room for one.
+  [[nodiscard]] static bool is_wanted(const ReplyAddress& address) noexcept {
+    return address.wants_reply() && address.connection->life.answers();
+  }
+  /// Room for the whole reply in the usual case: the connection is open, the reply need not wait for the disk and is
+  /// the next to leave, and the last block has room, so nothing is allocated. Else null, and nothing happened. Only
+  /// answer_next() may follow.
+  [[nodiscard, gnu::always_inline]] char* reserve_next(const ReplyAddress& address, Seen seen,
                                                        std::size_t most) noexcept {
+    if (seen.must_wait()) [[unlikely]] {
+      return nullptr;
+    }
     ConnectionState& entry = *address.connection;
-    return entry.phase == connection_phase::open ? entry.replies.reserve_next(address.ticket, most) : nullptr;
+    return entry.life.answers() ? entry.replies.reserve_next(address.ticket, most) : nullptr;
   }
   /// Completes the reply up to `end`, and ends an operation that is not a write.
   [[gnu::always_inline]] void answer_next(const ReplyAddress& address, char* end) {
@@ -163,8 +177,11 @@ class ConnectionTable final : private PoolOverflow {
     ++entry.ended;
   }
   /// The same for a reply that is not the next, or has no room there. Null: a value has to wait for room, or
-  /// no reply is wanted. Only answer_early() may follow.
-  [[nodiscard, gnu::noinline]] char* reserve_early(const ReplyAddress& address, std::size_t most);
+  /// no reply is wanted, or it must wait for the disk. Only answer_early() may follow.
+  [[nodiscard, gnu::always_inline]] char* reserve_early(const ReplyAddress& address, Seen seen,
+                                                        std::size_t most) {
+    return seen.must_wait() ? nullptr : early_room(address, most);
+  }
   [[gnu::noinline]] void answer_early(const ReplyAddress& address, char* end);
   /// A block with at least `least` bytes of room, for replies in a row that another worker writes; null: the
   /// share is short. answer_row() or give_back() follows.
@@ -174,7 +191,7 @@ class ConnectionTable final : private PoolOverflow {
   void give_back(Segment& block) noexcept { output_->give(&block); }
   /// Ends `reads` reads that started together. Their replies are in a block of lend_block(). See
   /// ReplyQueue::close_row().
-  void answer_row(const ReplyAddress& first, std::uint32_t reads, Segment& block, char* begin,
+  void answer_row(const ReplyAddress& first, Seen seen, std::uint32_t reads, Segment& block, char* begin,
                   std::size_t bytes);
   /// answer_next() for a write.
   [[gnu::always_inline]] void answer_next_write(const ReplyAddress& address, char* end, CommitSeq seq) {
@@ -189,22 +206,14 @@ class ConnectionTable final : private PoolOverflow {
     static_cast<void>(entry.order.finish_untracked(OrderClaim{address.claim}.kind()));
     ++entry.ended;
   }
-  /// The reply shows, or will show, data that may not be on disk yet.
-  void await_disk(const ReplyAddress& address) noexcept {
-    ConnectionState& entry = *address.connection;
-    if (entry.phase == connection_phase::open) {
-      entry.awaits_disk = true;
-      mark_dirty(entry);
-    }
-  }
   /// Writes a whole short reply and closes it.
-  void reply(const ReplyAddress& address, std::string_view text);
+  void reply(const ReplyAddress& address, Seen seen, std::string_view text);
   /// A reply is impossible, and the client would misunderstand any other: the connection will be closed. The
   /// operation ends as usual.
   void cut(const ReplyAddress& address) noexcept {
     ConnectionState& entry = *address.connection;
-    if (entry.phase == connection_phase::open) {
-      entry.phase = connection_phase::cut;
+    if (entry.life.answers()) {
+      entry.life.cut();
       mark_dirty(entry);
     }
   }
@@ -262,11 +271,16 @@ class ConnectionTable final : private PoolOverflow {
   [[nodiscard]] MemoryShare& share() noexcept { return output_->share(); }
   /// For output that is written here for another worker's connection.
   [[nodiscard]] BlockPool& pool() noexcept { return *output_; }
-  /// Whether a value should wait for the next round, since its worker's share is full. It need not if it is
-  /// the next to be sent and nothing else is unsent: so every client that reads makes progress, and the share
-  /// is freed.
-  [[nodiscard]] bool waits_for_room(ReplyQueue& queue, std::uint32_t ticket) noexcept {
-    return share().is_full() && (!queue.is_oldest(ticket) || queue.output().unsent_bytes() != 0);
+  /// Whether a value should wait for the next round, since its worker's share is full. It need not if no reply is
+  /// wanted, or if it is the next to be sent and nothing else is unsent: so every client that reads makes progress,
+  /// and the share is freed.
+  [[nodiscard]] bool waits_for_room(const ReplyAddress& address) noexcept {
+    return share().is_full() && is_wanted(address) &&
+           (is_behind(address) || address.connection->replies.output().unsent_bytes() != 0);
+  }
+  /// Whether a reply is wanted, and replies before it are missing.
+  [[nodiscard]] static bool is_behind(const ReplyAddress& address) noexcept {
+    return is_wanted(address) && !address.connection->replies.is_oldest(address.ticket);
   }
   /// Range operations in flight: each may write a page of replies.
   [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
@@ -287,6 +301,9 @@ class ConnectionTable final : private PoolOverflow {
     }
   }
   [[gnu::noinline]] void end_rarer(const ReplyAddress& address);
+  [[nodiscard, gnu::noinline]] char* early_room(const ReplyAddress& address, std::size_t most);
+  /// A reply of the connection shows, or will show, data that may not be on disk yet.
+  [[gnu::noinline, gnu::cold]] void await_disk(ConnectionState& entry) noexcept;
   void follow_end(ConnectionState& entry, bool freed);
   void resume(ConnectionState& entry);
   void recycle(ConnectionState& entry) noexcept;

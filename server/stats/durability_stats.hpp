@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/durability/durability.hpp"
-#include "server/net/net_counters.hpp"
+#include "server/net/observe/net_counters.hpp"
 #include "server/stats/stat_text.hpp"
 
 namespace mxkv::server {

@@ -34,7 +34,7 @@ std::string of_fullness(const MemoryFacts& facts) {
   return facts.evictions == 0
              ? text + "items will be evicted soon"
              : text + std::to_string(facts.evictions) +
-                   " items were evicted so far: where they are missed (get_misses), raise memory.limit";
+                   " items were evicted so far: if clients miss them (get_misses), raise memory.limit";
 }
 
 }  // namespace
@@ -47,17 +47,17 @@ std::vector<std::string> memory_verdict(const MemoryFacts& facts) {
   const std::uint64_t spare = facts.item_spans - std::min(facts.item_spans, facts.item_blocks);
   if (above(spare, kSparePerCent, facts.item_spans) && above(spare, kWorthALookPerCent, facts.limit)) {
     lines.push_back("fragmented: " + size(spare) + " of " + size(facts.item_spans) +
-                    " held for items are spare; " +
+                    " held for items are unused; " +
                     (facts.evacuates ? "items are moved together in the background"
                                      : "memory.evacuation: true would move items together"));
   }
   if (above(facts.unread, kWorthALookPerCent, facts.limit)) {
     lines.push_back("clients read slowly: " + size(facts.unread) +
-                    " of replies are not taken (stats conns: state conn_mwrite)");
+                    " of replies wait for clients that do not read (stats conns: state conn_mwrite)");
   }
   if (above(facts.unfinished, kWorthALookPerCent, facts.limit)) {
-    lines.push_back("requests come slowly: " + size(facts.unfinished) +
-                    " are held of what has not come whole");
+    lines.push_back("requests arrive slowly: " + size(facts.unfinished) +
+                    " hold parts of unfinished requests");
   }
   if (above(facts.retired, kWorthALookPerCent, facts.limit)) {
     lines.push_back("freed memory waits: " + size(facts.retired) +
@@ -65,7 +65,7 @@ std::vector<std::string> memory_verdict(const MemoryFacts& facts) {
   }
   if (above(facts.expired, kExpiredPerCent, facts.items)) {
     lines.push_back("about " + size(facts.expired) + " of " + size(facts.items) +
-                    " are of expired items; a sweep removes them in time");
+                    " of item memory hold expired items; a sweep will remove them");
   }
   if (facts.unplaced > 0) {
     lines.push_back(std::to_string(facts.unplaced) +

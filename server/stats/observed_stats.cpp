@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "protocol/reply.hpp"
-#include "server/net/network.hpp"
-#include "server/net/request_sampler.hpp"
-#include "server/net/tls_stream.hpp"
+#include "server/net/observe/request_sampler.hpp"
+#include "server/net/tls/tls_stream.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/stats/stat_text.hpp"
 
 namespace mxkv::server {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "server/net/admin_source.hpp"
-#include "server/net/request_sampler.hpp"
+#include "server/net/observe/request_sampler.hpp"
+#include "server/net/session/admin_source.hpp"
 
 namespace mxkv::runtime {
 class Clock;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/store/place_counters.hpp"
+#include "server/store/core/place_counters.hpp"
 
 namespace mxkv::runtime {
 class Runtime;

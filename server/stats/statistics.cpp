@@ -8,7 +8,7 @@
 
 #include "protocol/reply.hpp"
 #include "server/cluster/cluster_node.hpp"
-#include "server/net/version.hpp"
+#include "server/net/observe/version.hpp"
 #include "server/stats/class_stats.hpp"
 #include "server/stats/cluster_stats.hpp"
 #include "server/stats/durability_stats.hpp"
@@ -146,24 +146,30 @@ std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
   } else if (group == "hot") {
     add_hot_stats(text, *network_, runtime_.clock().monotonic_ns());
   } else if (group.starts_with("detail")) {
-    return detail(group);
+    return detail(group, cursor);
   } else if (group == "reset") {
     reset();
     network_->forget_samples();
     store_.watch_hub().prefixes().clear();
     return std::string{protocol::kReset};
   } else {
+    cursor.code = protocol::reply_code::not_found;
     return std::string{protocol::kError};
   }
   return cursor.more ? std::move(text).page() : std::move(text).finish();
 }
 
-std::string Statistics::detail(std::string_view group) {
+std::string Statistics::detail(std::string_view group, AdminCursor& cursor) {
   WatchHub& hub = store_.watch_hub();
   if (group == "detail dump") {
-    return hub.prefixes().text();
+    std::string text = hub.prefixes().text();
+    if (text.size() > protocol::kEnd.size()) {  // the binary protocol cannot say prefixes
+      cursor.code = protocol::reply_code::not_found;
+    }
+    return text;
   }
   if (group != "detail on" && group != "detail off") {
+    cursor.code = protocol::reply_code::not_found;
     return "CLIENT_ERROR usage: stats detail on|off|dump\r\n";
   }
   hub.count_prefixes(group == "detail on");

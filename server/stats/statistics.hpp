@@ -16,9 +16,9 @@
 
 #include "config/options.hpp"
 #include "runtime/scheduler/runtime.hpp"
-#include "server/net/admin_source.hpp"
-#include "server/net/credentials.hpp"
-#include "server/net/network.hpp"
+#include "server/net/session/admin_source.hpp"
+#include "server/net/users/credentials.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/stats/observed_stats.hpp"
 #include "server/store/store.hpp"
 
@@ -80,7 +80,7 @@ class Statistics {
   [[nodiscard]] Counters since_reset();
   void reset();
   [[nodiscard]] LatencyLook latencies_before_reset();
-  [[nodiscard]] std::string detail(std::string_view group);
+  [[nodiscard]] std::string detail(std::string_view group, AdminCursor& cursor);
   void general(StatText& text);
   void settings(StatText& text) const;
   void runtime_group(StatText& text) const;

@@ -7,10 +7,11 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/store/batch/batch_task.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/point/offered_reads.hpp"
+#include "server/store/point/refused_request.hpp"
 #include "server/store/point/where_task.hpp"
 #include "server/store/point/write_task.hpp"
 #include "server/store/range/count_task.hpp"
@@ -49,6 +50,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     splitting_.parts_a_worker = 0;
   } else if (offers_.mode != read_offering::off) {
     offer_from_ = offers_.least;
+    offers_of_workers_.resize(runtime.worker_count());
   }
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -56,6 +58,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     context.locks = &locks_;
     context.watch = &watch_hub_;
     context.happenings = &happenings_;
+    context.offers = offers_of_workers_.empty() ? nullptr : &offers_of_workers_[i];
   }
 }
 
@@ -163,7 +166,7 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {
   if (request.range.limit == 0) {
     auto& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, protocol::kEnd);
+    replies.reply(address, Seen::nothing(), protocol::kEnd);
     replies.finished(address);
     return;
   }
@@ -210,7 +213,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
   }
   if (batch->keys().empty() || batch->failed()) {  // it was refused, or has no lines
     auto& replies = *worker.local<WorkerContext>().replies;
-    ReplyQueue* const queue = replies.find(address);
+    ReplyQueue* const queue = replies.find(address, Seen::nothing());
     batch->answer(queue, address.ticket, worker);
     if (queue != nullptr) {
       queue->close(address.ticket);
@@ -261,7 +264,7 @@ bool Store::refuses(const ReplyAddress& address, runtime::Worker& worker) {
   if (context.refusal == nullptr) {
     return false;
   }
-  context.replies->reply(address, refusal_text(context.refusal));
+  context.replies->reply(address, Seen::nothing(), refusal_text(context.refusal));
   context.replies->finished(address);
   return true;
 }
@@ -270,7 +273,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
                       protocol::BinaryForm form) {
   if (form.given() && worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
     auto& replies = *worker.local<WorkerContext>().replies;
-    answer_binary(replies, address, form, protocol::binary_status::refused);
+    answer_code(replies, address, Seen::nothing(), form, protocol::reply_code::refused);
     replies.finished(address);
     return false;
   }
@@ -280,17 +283,13 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
   const std::uint64_t now_us = worker.now_us();
   if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
-    // Cas uniques follow the clock, so a point in time is also a point in their order. Tasks that meet such
+    // Orders follow the clock, so a point in time is also an order. Tasks that meet such
     // items later remove them, as expired ones; so does a sweep.
     set_flush_point(worker, at);
     upkeep_.sweep().expect(at);
-    await_write(address, worker);
+    const Seen seen = saw_change(worker.local<WorkerContext>());
     auto& replies = *worker.local<WorkerContext>().replies;
-    if (form.given()) {
-      answer_binary(replies, address, form, protocol::binary_status::success);
-    } else {
-      replies.reply(address, protocol::kOk);
-    }
+    answer_code(replies, address, seen, form, protocol::reply_code::done);
     replies.finished(address);
     return true;
   }

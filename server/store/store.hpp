@@ -11,13 +11,13 @@
 #include "protocol/point_request.hpp"
 #include "runtime/memory/short_latch.hpp"
 #include "server/store/batch/batch.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/repartitioner.hpp"
 #include "server/store/point/read_offers.hpp"
 #include "server/store/range/dump_progress.hpp"
 #include "server/store/range/range_task.hpp"
 #include "server/store/session_store.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
@@ -79,7 +79,7 @@ class Store final : public SessionStore {
   [[nodiscard]] bool evicts() const noexcept { return upkeep_.evicts(); }
   /// Whether items are moved out of sparse spans.
   [[nodiscard]] bool evacuates() const noexcept { return upkeep_.defragments(); }
-  /// The greatest of the cas uniques minted so far and of `now_us`.
+  /// The greatest of the orders minted so far and of `now_us`.
   [[nodiscard]] std::uint64_t greatest_order(std::uint64_t now_us) const noexcept {
     return state_.greatest_order(now_us);
   }
@@ -122,7 +122,8 @@ class Store final : public SessionStore {
   std::atomic<std::uint64_t> locked_items_{0};
   RangeSplitting splitting_;
   ReadOfferOptions offers_;
-  std::size_t offer_from_ = ~std::size_t{0};  ///< offers are only made if so many reads start together
+  std::vector<ReadOffers> offers_of_workers_;  ///< empty: no reads are offered
+  std::size_t offer_from_ = ~std::size_t{0};   ///< offers are only made if so many reads start together
 };
 
 }  // namespace mxkv::server

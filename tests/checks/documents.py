@@ -17,7 +17,7 @@ import sources  # noqa: E402
 
 DRAW = "server/architecture/draw.py"
 # How a chain of folders begins -> the ranks that it tells.
-ORDERS = {"base": include_rules.RANKS, "reply, journal": include_rules.SERVER_RANKS}
+ORDERS = {"base": include_rules.RANKS, "reply, commit": include_rules.SERVER_RANKS}
 
 
 def check_house(root: Path) -> list[str]:

@@ -2,8 +2,8 @@
 """The rules for includes: dependencies between folders, and one door a target to each big library.
 
 Inside runtime/ the folders are layers; a file includes its own layer or lower ones. Layers of one rank may
-use each other in one direction only. Reads the text, not the compiler's view, so it also sees code that is
-compiled out.
+use each other in one direction only. The wings of server/store and the rooms of server/net have ranks, too, and the store's
+files no circles. Reads the text, not the compiler's view, so it also sees code that is compiled out.
 """
 
 import re
@@ -19,8 +19,20 @@ RANKS = [("base",), ("topology",), ("memory", "epoch"), ("task", "resource"), ("
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 
 # The same for the folders of server/; the two lowest do not include each other.
-SERVER_RANKS = [("reply", "journal"), ("store",), ("durability",), ("cluster",), ("net", "stats"), ("admin",), ("daemon",)]
+SERVER_RANKS = [("reply", "commit"), ("journal",), ("store",), ("durability",), ("cluster",), ("net", "stats"), ("admin",),
+                ("daemon",)]
 SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in parts}
+
+# The same for what stands directly in a folder of many wings: sub-folders, and files without their ending. Wings of one
+# rank do not include each other.
+WINGS = {
+    "server/store": [("happenings", "item"), ("core", "watch"), ("locks",), ("upkeep",), ("point",), ("batch", "range"),
+                     ("session_store",), ("store",)],
+    "server/net": [("observe", "tls"), ("users", "sockets"), ("session", "peers"), ("connection",), ("worker",)],
+}
+# Where no include leads around a corner from file to file either, a header and its source taken as one.
+WITHOUT_CIRCLES = "server/store"
+WING_RANK = {(folder, wing): rank for folder, ranks in WINGS.items() for rank, wings in enumerate(ranks) for wing in wings}
 
 # Folder -> prefixes of files that it may include besides its own.
 MAY_SEE = {
@@ -67,7 +79,51 @@ def runtime_violation(name: str, target: str) -> str:
     return "" if other <= own else f"a higher layer of runtime/ ({target})"
 
 
+def wing_of(folder: str, name: str) -> str:
+    """The wing of `folder` that has the file: a sub-folder, or the file without its ending."""
+    first = name[len(folder) + 1:].split("/")[0]
+    return first.rsplit(".", 1)[0]
+
+
+def wing_violation(name: str, target: str) -> str:
+    """Why a file of a wing must not include `target`, which is in the same folder of wings; empty if it may."""
+    folder = next((one for one in WINGS if name.startswith(one + "/") and target.startswith(one + "/")), None)
+    if folder is None:
+        return ""
+    wing, other = wing_of(folder, name), wing_of(folder, target)
+    if wing == other:
+        return ""
+    own_rank, other_rank = WING_RANK.get((folder, wing)), WING_RANK.get((folder, other))
+    if own_rank is None or other_rank is None:
+        return f"a wing of {folder}/ that has no rank ({name} includes {target})"
+    return "" if other_rank < own_rank else f"a higher wing of {folder}/ ({target})"
+
+
+def circles(includes: dict[str, set[str]]) -> list[list[str]]:
+    """The files, headers and sources as one, that include each other around a corner: one list a circle."""
+    found: list[list[str]] = []
+    beyond = {one: reached_from(one, includes) for one in includes}
+    for one in sorted(includes):
+        if one in beyond[one] and not any(one in circle for circle in found):
+            found.append(sorted(other for other in beyond[one] if one in beyond.get(other, ())))
+    return found
+
+
+def reached_from(start: str, includes: dict[str, set[str]]) -> set[str]:
+    """All that some way of includes leads to from `start`."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for end in includes.get(waiting.pop(), ()):
+            if end not in seen:
+                seen.add(end)
+                waiting.append(end)
+    return seen
+
+
 def server_violation(name: str, target: str) -> str:
+    if wrong := wing_violation(name, target):
+        return wrong
     own, other = (SERVER_RANK.get(path.split("/")[1]) for path in (name, target))
     if own is None or other is None or name.split("/")[1] == target.split("/")[1]:
         return ""
@@ -104,6 +160,7 @@ def check(root: Path) -> list[str]:
     found = []
     doors = defaultdict(set)         # (folder, library) -> files without suffix
     layer_uses = defaultdict(set)    # (layer, layer) of one rank -> places
+    wing_files = defaultdict(set)    # file of a folder of wings -> files there that it includes, all without their endings
     for name in sources.cpp_files(root):
         text = sources.read(root, name)
         folder = name.split("/")[0]
@@ -117,6 +174,9 @@ def check(root: Path) -> list[str]:
                 a, b = (name.split("/") + ["", ""])[1], (target.split("/") + ["", ""])[1]
                 if folder == "runtime" and a != b and a in RANK and RANK.get(a) == RANK.get(b):
                     layer_uses[(a, b)].add(place)
+                if all(path.startswith(WITHOUT_CIRCLES + "/") for path in (name, target)):
+                    start, end = (path.rsplit(".", 1)[0] for path in (name, target))
+                    wing_files[start] |= {end} - {start}
                 continue
             library = library_of(target)
             if library and folder != "tests":
@@ -130,6 +190,8 @@ def check(root: Path) -> list[str]:
     for (a, b), places in sorted(layer_uses.items()):
         if a < b and (b, a) in layer_uses:
             found.append(f"runtime/{a} and runtime/{b} include each other: {', '.join(sorted(places | layer_uses[(b, a)]))}")
+    for circle in circles(wing_files):
+        found.append(f"{circle[0]}: includes lead in a circle: {', '.join(circle)}")
     return found
 
 

@@ -79,10 +79,44 @@ class IncludeRulesTest(Invented):
             with self.subTest(name=name, include=include):
                 self.assertEqual(include_rules.violation(name, include), "")
         for name, include in [("server/journal/a.cpp", "server/store/a.hpp"), ("server/store/a.cpp", "server/net/a.hpp"),
-                              ("server/journal/a.cpp", "server/reply/a.hpp"), ("server/reply/a.cpp", "server/journal/a.hpp"),
+                              ("server/commit/a.cpp", "server/reply/a.hpp"), ("server/reply/a.cpp", "server/commit/a.hpp"),
                               ("server/net/a.cpp", "server/daemon/a.hpp")]:
             with self.subTest(name=name, include=include):
                 self.assertNotEqual(include_rules.violation(name, include), "")
+
+    def test_rooms_of_the_net_see_lower_ones(self):
+        for name, include in [("server/net/worker/a.cpp", "server/net/connection/a.hpp"),
+                              ("server/net/session/a.cpp", "server/net/users/a.hpp"),
+                              ("server/net/session/a.cpp", "server/net/session/b.hpp"),
+                              ("server/stats/a.cpp", "server/net/worker/a.hpp"),
+                              ("server/net/session/a.cpp", "server/store/range/a.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertEqual(include_rules.violation(name, include), "")
+        for name, include in [("server/net/session/a.cpp", "server/net/connection/a.hpp"),
+                              ("server/net/session/a.cpp", "server/net/peers/a.hpp"),
+                              ("server/net/users/a.hpp", "server/net/misc/a.hpp"),
+                              ("server/net/a.cpp", "server/net/users/a.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertNotEqual(include_rules.violation(name, include), "")
+
+    def test_wings_of_the_store_see_lower_ones(self):
+        for name, include in [("server/store/point/a.cpp", "server/store/core/a.hpp"), ("server/store/store.cpp", "server/store/batch/a.hpp"),
+                              ("server/store/core/a.cpp", "server/store/item/a.hpp"), ("server/store/range/a.cpp", "server/store/range/b.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertEqual(include_rules.violation(name, include), "")
+        for name, include in [("server/store/core/a.cpp", "server/store/point/a.hpp"), ("server/store/batch/a.cpp", "server/store/range/a.hpp"),
+                              ("server/store/item/a.cpp", "server/store/core/a.hpp"), ("server/store/new/a.cpp", "server/store/core/a.hpp"),
+                              ("server/store/point/a.cpp", "server/store/session_store.hpp")]:
+            with self.subTest(name=name, include=include):
+                self.assertNotEqual(include_rules.violation(name, include), "")
+
+    def test_files_of_the_store_include_each_other_in_one_direction(self):
+        self.write("server/store/range/a.hpp", "#pragma once\n")
+        self.write("server/store/range/b.hpp", '#include "server/store/range/a.hpp"\n')
+        self.assertEqual(include_rules.check(self.root), [])
+        self.write("server/store/range/a.cpp", '#include "server/store/range/b.hpp"\n')
+        self.assertEqual(include_rules.check(self.root), ["server/store/range/a: includes lead in a circle: "
+                                                          "server/store/range/a, server/store/range/b"])
 
     def test_each_folder_sees_what_it_may(self):
         for name, include in [("index/tree.hpp", "runtime/scheduler/worker.hpp"),

@@ -52,7 +52,7 @@ Operation operation_of(const nlohmann::json& entry) {
     op.end = ending::done;
     op.responded = entry.at("returned").get<std::uint64_t>();
     line.reply = told_of(entry.at("result").get<std::string>());
-    line.unique = entry.value("unique", std::uint64_t{0});
+    line.cas = entry.value("unique", std::uint64_t{0});
     if (entry.contains("number")) {
       line.number = entry.at("number").get<std::uint64_t>();
     }

@@ -120,7 +120,7 @@ class BackupTest(unittest.TestCase):
             writer.join()
         for shard in range(SHARDS):
             self.assertRegex(done.stdout, rf"(?m)^shard {shard}: \d+ items, as of \d+-\d+-\d+T\d+:\d+:\d+Z, position \d+ of its log$")
-        self.assertIn("is there already", self.cluster("backup", self.file, check=False).stderr)
+        self.assertIn("already exists", self.cluster("backup", self.file, check=False).stderr)
         self.assertNotIn("key:3:short", self.file.read_text())
         dead = [node.end() for node in self.nodes]
         self.assertEqual(dead, [0, 0])

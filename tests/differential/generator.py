@@ -20,8 +20,8 @@ _FILLER = [
     (b"version\r\n", None), (b"verbosity 0\r\n", b"OK\r\n"), (b"mn\r\n", b"MN\r\n"), (b"mn x\r\n", b"MN\r\n"), (b"mb 0\r\n", b"HD\r\n"),
     (b"foo bar\r\n", b"ERROR\r\n"), (b"\r\n", classic.BAD), (b"get\r\n", classic.BAD), (b"mg\r\n", b"ERROR\r\n"),
     (b"get " + b"k" * 251 + b"\r\n", classic.BAD), (b"set k x 0 3\r\nabc\r\n", classic.BAD),
-    (b"mg k q q\r\n", b"CLIENT_ERROR duplicate flag\r\n"), (b"mr a p Hb\r\n", b"CLIENT_ERROR p goes with none of H i o\r\n"),
-    (b"mx a r\r\n", b"CLIENT_ERROR mx goes forward only\r\n"), (b"scan cursor=abc 5\r\n", b"CLIENT_ERROR bad cursor\r\n"),
+    (b"mg k q q\r\n", b"CLIENT_ERROR duplicate flag\r\n"), (b"mr a p Hb\r\n", b"CLIENT_ERROR p excludes H, i and o\r\n"),
+    (b"mx a r\r\n", b"CLIENT_ERROR mx does not allow r\r\n"), (b"scan cursor=abc 5\r\n", b"CLIENT_ERROR bad cursor\r\n"),
     (b"mb 1\r\nget x\r\n", b"EX 1 CLIENT_ERROR not allowed in a batch\r\n")]
 
 

@@ -239,8 +239,8 @@ std::string settle(const std::vector<Owed>& owed, std::string_view replies) {
   return next == owed.size() ? "" : "answers are missing from the " + std::to_string(next) + "th on";
 }
 
-/// Uniques show in what order unrelated keys were written.
-std::string without_uniques(std::string replies) {
+/// Cas values show in what order unrelated keys were written.
+std::string without_cas(std::string replies) {
   Answer answer;
   for (std::size_t at = 0; read_answer(std::string_view{replies}.substr(at), answer); at += answer.bytes) {
     replies.replace(at + 16, 8, 8, '#');
@@ -284,7 +284,7 @@ std::string check(std::string_view input) {
   }
   plan.cuts = ~std::uint32_t{0};
   const Served whole = serve(stream, plan, credentials);
-  return without_uniques(whole.replies.front()) == without_uniques(served.replies.front())
+  return without_cas(whole.replies.front()) == without_cas(served.replies.front())
              ? whole.wrong
              : "in pieces:\n" + served.replies.front() + "\nat once:\n" + whole.replies.front();
 }

@@ -49,7 +49,7 @@ ServerPlan plan_of(unsigned char cuts, unsigned kind) {
           .reads_slowly = has(kNarrow)};
 }
 
-/// Takes out the parts of replies that may differ from run to run: uniques, which show in what order
+/// Takes out the parts of replies that may differ from run to run: cas values, which show in what order
 /// unrelated keys were written, and the marks that reads leave at an item (that it was read, that a client
 /// has won it), which overlapping reads may see or not.
 std::string settled_part(std::string replies) {
@@ -58,11 +58,11 @@ std::string settled_part(std::string replies) {
       replies.erase(at, told.size());
     }
   }
-  constexpr std::size_t kDigitsOfUniques = 16;
+  constexpr std::size_t kDigitsOfCas = 16;
   std::string text;
   for (std::size_t at = 0; at < replies.size();) {
     const std::size_t end = std::min(replies.find_first_not_of("0123456789", at), replies.size());
-    if (end - at >= kDigitsOfUniques) {
+    if (end - at >= kDigitsOfCas) {
       text.push_back('#');
     } else {
       text.append(replies, at, end - at);
@@ -102,7 +102,7 @@ std::string check_connection_input(std::string_view input) {
       return wrong;
     }
   }
-  // The free memory, the operations under way when a client begins to watch, and the uniques in packets
+  // The free memory, the operations under way when a client begins to watch, and the cas values in packets
   // depend on the cuts.
   const auto has = [&stream](std::string_view word) { return stream.find(word) != std::string::npos; };
   if (!is_deterministic(plan) || has("cache_memlimit") || has("watch") || has("\x80")) {

@@ -55,7 +55,7 @@ std::string rewritten(const Request& request) {
   add(flags.invalidate, "I");
   add(flags.remove_value, "x");
   add(flags.has_compare, "C" + std::to_string(flags.compare));
-  add(flags.unique != 0, "E" + std::to_string(flags.unique));
+  add(flags.cas != 0, "E" + std::to_string(flags.cas));
   add(flags.delta != 1, "D" + std::to_string(flags.delta));
   add(flags.initial != 0, "J" + std::to_string(flags.initial));
   add(request.flags != 0, "F" + std::to_string(request.flags));

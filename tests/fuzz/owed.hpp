@@ -9,7 +9,7 @@
 
 #include "config/options.hpp"
 #include "protocol/parser.hpp"
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::fuzz {
 

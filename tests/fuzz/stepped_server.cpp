@@ -9,7 +9,7 @@
 
 #include "runtime/base/clock.hpp"
 #include "runtime/scheduler/runtime.hpp"
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/fuzz/owed.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/options.hpp"
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::fuzz {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "server/net/openssl.hpp"
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/openssl.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/fuzz/inputs.hpp"
 #include "tests/unit/server/net/certificate_files.hpp"
 #include "tests/unit/server/net/scripted_peer.hpp"

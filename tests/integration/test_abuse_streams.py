@@ -16,9 +16,9 @@ _META_ERRORS = (
     (b"mg a ~\r\n", b"CLIENT_ERROR invalid flag\r\n"), (b"mg a O" + b"o" * 33 + b"\r\n", b"CLIENT_ERROR opaque token too long\r\n"),
     (b"ms a x\r\n", reply_table.BAD), (b"mg ?? b\r\n", b"CLIENT_ERROR error decoding key\r\n"),
     (b"ms a 3 S\r\nabcd\r\n", None), (b"mr - G!\r\n", b"CLIENT_ERROR bad cursor\r\n"),
-    (b"mx a X U1\r\n", b"CLIENT_ERROR X is all or nothing: without G and U\r\n"),
+    (b"mx a X U1\r\n", b"CLIENT_ERROR X excludes G and U\r\n"),
     (b"mt a\r\n", b"CLIENT_ERROR mt needs T\r\n"),
-    (b"mx a p r\r\n", b"CLIENT_ERROR mx goes forward only\r\n"), (b"scan a\r\n", reply_table.BAD))
+    (b"mx a p r\r\n", b"CLIENT_ERROR mx does not allow r\r\n"), (b"scan a\r\n", reply_table.BAD))
 
 
 @mxkv_only("the replies are those of the table for mxkv")

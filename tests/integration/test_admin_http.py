@@ -306,7 +306,7 @@ class AdminLifeTest(AdminCase):
         for client in clients:
             client.ask(b"version")
         reply = wait_for(lambda: (found := self.get("/readyz")).status == 503 and found, "overloaded")
-        self.assertEqual(reply.text, "overloaded: all of 2 connections are taken (limits.connections)\n")
+        self.assertEqual(reply.text, "overloaded: all of 2 connections are in use (limits.connections)\n")
         self.assertEqual(self.metrics()["mxkv_overloaded"], 1)
         self.assertEqual(self.get("/livez").status, 200)
         for client in clients:

@@ -137,7 +137,7 @@ class AdminPageTest(AdminPageCase):
 
     def test_prefixes_are_tiles_that_open(self):
         self.open()
-        self.assertEqual(self.text("#p-note"), "Nothing is counted until you ask.")
+        self.assertEqual(self.text("#p-note"), "Press Count to begin.")
         self.count_prefixes()
         tile = self.browser.find_element(By.CSS_SELECTOR, '#p-map button[aria-label^="session:"]')
         self.assertIn("300 items", tile.get_attribute("aria-label"))
@@ -223,7 +223,7 @@ class AdminPageTest(AdminPageCase):
         self.assertEqual(without, [])
         self.assertEqual(self.script("return [...document.querySelectorAll('th')].filter(one => one.scope !== 'col').length"), 0)
         label = self.script("return document.querySelector('#c-requests svg').getAttribute('aria-label')")
-        self.assertRegex(label, r"^Requests a second in the last three minutes, now ")
+        self.assertRegex(label, r"^Requests per second in the last three minutes, now ")
         self.assertEqual(self.browser.find_element(By.ID, "state").get_attribute("role"), "status")
 
     def test_a_server_that_is_gone_is_told_and_found_again(self):
@@ -242,7 +242,7 @@ class AdminPageTest(AdminPageCase):
         for client in clients:
             client.send(b"mn\r\n")
         wait_for(lambda: self.text("#state-text") == "overloaded", "overload", 30)
-        self.assertEqual(self.text("#notice"), "all of 50 connections are taken (limits.connections)")
+        self.assertEqual(self.text("#notice"), "all of 50 connections are in use (limits.connections)")
         for client in clients:
             client.close()
         wait_for(lambda: self.text("#state-text") == "ready", "ready again", 30)
@@ -276,7 +276,7 @@ class AdminPageLoginTest(AdminPageCase):
         self.assertEqual(self.text("#state-text"), "ready")
         wait_for(lambda: "% since the start" in self.text("#f-hits-all"), "a hit ratio")
         for table in ("#t-hot", "#t-slow"):
-            self.assertEqual(self.text(f"{table} tbody"), "For administrators: it names keys and clients.")
+            self.assertEqual(self.text(f"{table} tbody"), "Log in as an administrator to see keys and clients.")
         self.browser.find_element(By.CSS_SELECTOR, "#p-form button[type=submit]").click()
         wait_for(lambda: "only an administrator may see this" in self.text("#p-note"), "a refusal")
 

@@ -69,7 +69,7 @@ class CliItemsTest(CliCase):
 
     def test_an_empty_value_takes_no_other_word(self):
         self.cli("set", "k", "v")
-        self.assertIn(b"a key has 1 to 250 bytes, not 0", self.cli("scan", "--from=", "--to", "z", code=2).stderr)
+        self.assertIn(b"a key must have 1 to 250 bytes, not 0", self.cli("scan", "--from=", "--to", "z", code=2).stderr)
         self.assertEqual(self.out("scan", "--to=z"), "k\n")
 
     def test_a_list_is_an_options_value(self):
@@ -86,7 +86,7 @@ class CliItemsTest(CliCase):
         self.assertEqual(self.out("batch", "-", stdin=lines),
                          "set a: done\nincr a: 5\nget a: 5\nadd b: done\ndelete nobody: (not found)\n")
         failed = self.cli("batch", "-", stdin=b"set a 9\n\nadd b z\n", code=1)
-        self.assertIn(b"-:3: nothing was done: NS", failed.stderr)
+        self.assertIn(b"-:3: the batch changed nothing: NS", failed.stderr)
         self.assertEqual(self.client.get(b"a"), b"5")
         self.assertIn(b"-:2: ", self.cli("batch", "-", stdin=b"get a\nflush_all now\n", code=6).stderr)
 
@@ -160,7 +160,7 @@ class CliRangesTest(CliCase):
         self.client.set(b"other", b"x")
         self.assertIn("would delete 2500 items that begin with user:", self.out("delete-prefix", "user:", "--dry-run"))
         refused = self.cli("delete-prefix", "user:", code=2)
-        self.assertIn(b"nothing was deleted: 2500 items", refused.stderr)
+        self.assertIn(b"nothing was deleted: --yes deletes 2500 items", refused.stderr)
         self.assertEqual(self.out("touch-prefix", "user:", "--ttl", "600"), "touched 2500 items\n")
         self.assertIn(self.documents("get", "user:000000")[0]["ttl"], range(500, 601))
         self.assertEqual(self.documents("delete-prefix", "user:", "--yes"), [{"deleted": 2500}])
@@ -174,7 +174,7 @@ class CliServerTest(CliCase):
         self.assertRegex(self.out("ping"), r"^127\.0\.0\.1:\d+ 1\.6\.45-mxkv\S+ \S+\n$")
         self.assertIn("\ncurr_items ", self.out("stats"))
         self.assertEqual(self.documents("stats", "settings")[0]["evictions"], "on")
-        self.assertIn(b"the server answers: ERROR", self.cli("stats", "nonsense", code=4).stderr)
+        self.assertIn(b"the server replied: ERROR", self.cli("stats", "nonsense", code=4).stderr)
 
     def test_latency_hot_and_slow(self):
         for _ in range(50):
@@ -229,7 +229,7 @@ class CliServerTest(CliCase):
             self.client.set(b"watched", b"x")
             thread.join(0.01)
         self.assertEqual((lines[0]["key"], lines[0]["status"]), ("watched", "stored"))
-        self.assertIn(b"the server answers", self.cli("watch", "nonsense", code=4).stderr)
+        self.assertIn(b"the server replied", self.cli("watch", "nonsense", code=4).stderr)
 
     def test_commands_that_the_server_lacks_are_told(self):
         for command in (("config", "get"), ("clients", "list")):
@@ -250,7 +250,7 @@ class CliFailuresTest(CliCase):
         self.assertEqual(done.stderr.decode(), f"mxkv-cli: cannot connect to {where}: Connection refused\n")
         self.assertIn(b"cannot connect to nowhere.invalid:1: ", self.cli("get", "a", code=3, where="nowhere.invalid:1").stderr)
         self.assertIn(b"No such file", self.cli("get", "a", code=3, where="unix:/nowhere").stderr)
-        self.assertIn(b"is no host and port; write HOST:PORT or [ADDRESS]:PORT; or unix:PATH", self.cli("get", "a", code=2, where=":1").stderr)
+        self.assertIn(b"is not a host and port; write HOST:PORT or [ADDRESS]:PORT; or unix:PATH", self.cli("get", "a", code=2, where=":1").stderr)
 
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -266,7 +266,7 @@ class CliFailuresTest(CliCase):
 
     def test_what_the_server_refuses(self):
         done = self.cli("incr", "word", code=4) if self.client.set(b"word", b"x") == b"STORED" else None
-        self.assertEqual(done.stderr, b"mxkv-cli: the server answers: CLIENT_ERROR cannot increment or decrement "
+        self.assertEqual(done.stderr, b"mxkv-cli: the server replied: CLIENT_ERROR cannot increment or decrement "
                                       b"non-numeric value\n")
         self.assertIn(b"too large", self.cli("set", "k", "-", stdin=b"x" * 2_000_000, code=4).stderr)
 

@@ -97,7 +97,7 @@ class CliScriptTest(CliCase):
     def test_lines_run_up_to_the_first_that_fails(self):
         done = self.cli(stdin=b"# a script\nset a 'x y'\n\nget a\nget nobody\nincr a\nset b 1\n", code=4)
         self.assertEqual(done.stdout, b"stored\nx y\n(not found)\n")
-        self.assertIn(b"mxkv-cli: line 6: the server answers: CLIENT_ERROR", done.stderr)
+        self.assertIn(b"mxkv-cli: line 6: the server replied: CLIENT_ERROR", done.stderr)
         self.assertIsNone(self.client.get(b"b"))
 
     def test_with_keep_going_all_of_them(self):

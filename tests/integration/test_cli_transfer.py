@@ -97,7 +97,7 @@ class CliTransferTest(TransferCase):
         for form in _FORMS:
             self.cli("export", "--format", form, "-o", str(self.file), "--overwrite")
             whole = self.file.read_bytes()
-            self.assertIn(b"the file is whole: 3 items", self.cli("import", str(self.file), "--dry-run").stderr)
+            self.assertIn(b"the file is complete: 3 items", self.cli("import", str(self.file), "--dry-run").stderr)
             broken = self.folder / "broken"
             for at in range(0, len(whole), max(1, len(whole) // campaign(40, 10))):
                 for bad in (whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:], whole[:at] if at else b"{"):
@@ -110,7 +110,7 @@ class CliTransferTest(TransferCase):
 
     def test_a_file_that_is_there_is_not_overwritten_by_chance(self):
         self.file.write_text("mine")
-        self.assertIn(b"is there already", self.cli("export", "-o", str(self.file), code=6).stderr)
+        self.assertIn(b"already exists", self.cli("export", "-o", str(self.file), code=6).stderr)
         self.assertEqual(self.file.read_text(), "mine")
 
     def test_a_value_that_the_server_would_not_take_loses_nothing(self):
@@ -119,17 +119,17 @@ class CliTransferTest(TransferCase):
         done = self.cli("import", str(self.file), "--mode", "set", code=4)
         self.assertIn(b"dump:2: the value has 2000000 bytes, the server takes 1048576", done.stderr)
         self.assertEqual(self.client.get(b"big"), b"old")
-        self.assertIn(b"; the first 1 items are stored, --resume goes on there", done.stderr)
+        self.assertIn(b"; the first 1 items are stored; --resume continues after them", done.stderr)
         self.assertEqual(self.client.get(b"first"), b"x")
 
     def test_items_before_a_wrong_line_are_stored_and_counted(self):
         lines = [b'{"key":"k%d","value":"v"}\n' % number for number in range(20)]
         self.file.write_bytes(b"".join(lines[:9] + [b"{nonsense\n"] + lines[10:]))
         done = self.cli("import", str(self.file), "--unverified", code=6)
-        self.assertIn(b"; the first 9 items are stored, --resume goes on there", done.stderr)
+        self.assertIn(b"; the first 9 items are stored; --resume continues after them", done.stderr)
         self.assertEqual(self.out("count", "--exact").split()[0], "9")
         self.file.write_bytes(b"".join(lines))
-        self.assertIn(b"is of another file", self.cli("import", str(self.file), "--resume", code=6).stderr)
+        self.assertIn(b"belongs to another file", self.cli("import", str(self.file), "--resume", code=6).stderr)
         self.cli("import", str(self.file), "--unverified", "--skip", "9")
         self.assertEqual(self.out("count", "--exact").split()[0], "20")
 
@@ -168,15 +168,15 @@ class CliResumeTest(TransferCase, OwnServerCase):
             wait_for(lambda: part.exists() and part.stat().st_size > 100, "a part of the export")
             process.send_signal(2)
             self.assertEqual(process.wait(), 130)
-            self.assertIn(b"--resume goes on there", process.stderr.read())
+            self.assertIn(b"--resume continues", process.stderr.read())
             self.assertFalse(self.file.exists())
-            self.assertIn(b"--resume goes on with it",
+            self.assertIn(b"--resume continues it",
                           self.cli("export", "--format", form, "-o", str(self.file), code=6).stderr)
             self.assertIn(b"holds another export", self.cli("export", "key:", "--format", form, "-o", str(self.file),
                                                             "--resume", code=6).stderr)
             done = self.cli("export", "--format", form, "-o", str(self.file), "--resume")
             self.assertIn(b"exported %d items" % count, done.stderr)
-            self.assertIn(b"were done before", done.stderr)
+            self.assertIn(b"were done by earlier runs", done.stderr)
             self.clear()
             self.cli("import", str(self.file))
             self.assertEqual(self.out("count", "--exact").split()[0], str(count))
@@ -189,7 +189,7 @@ class CliResumeTest(TransferCase, OwnServerCase):
         wait_for(lambda: part.exists() and part.stat().st_size > 100, "a part of the export")
         self.server.kill()
         self.assertEqual(process.wait(), 3)
-        self.assertIn(b"--resume goes on there", process.stderr.read())
+        self.assertIn(b"--resume continues", process.stderr.read())
         self.assertFalse(self.file.exists())
         self.assertTrue(part.read_bytes().endswith(b"\n"))
         self.server = Server(self.options).start()
@@ -198,7 +198,7 @@ class CliResumeTest(TransferCase, OwnServerCase):
         self.fill(6000)
         done = self.cli("export", "-o", str(self.file), "--resume")
         self.assertIn(b"exported 6000 items", done.stderr)
-        self.assertIn(b"were done before", done.stderr)
+        self.assertIn(b"were done by earlier runs", done.stderr)
         self.cli("import", str(self.file), "--dry-run")
 
     def test_an_import_goes_on_where_it_stopped(self):
@@ -209,9 +209,9 @@ class CliResumeTest(TransferCase, OwnServerCase):
         wait_for(lambda: self.client.get(b"key:0002500"), "thousands of items")
         process.send_signal(2)
         self.assertEqual(process.wait(), 130)
-        self.assertIn(b"--resume goes on there", process.stderr.read())
+        self.assertIn(b"--resume continues", process.stderr.read())
         self.assertTrue((self.folder / "dump.resume").exists())
-        self.assertIn(b"were done before", self.cli("import", str(self.file), "--resume").stderr)
+        self.assertIn(b"were done by earlier runs", self.cli("import", str(self.file), "--resume").stderr)
         self.assertEqual(self.out("count", "--exact").split()[0], "6000")
         self.assertFalse((self.folder / "dump.resume").exists())
         self.assertIn(b"there is nothing to resume", self.cli("import", str(self.file), "--resume", code=6).stderr)

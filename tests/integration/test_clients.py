@@ -128,7 +128,7 @@ class ClientsTest(DaemonCase):
         client = self.client()
         for name in (b"x" * 65, b"a\x01b", b"\xff"):
             self.assertEqual(client.ask(b"client name " + name),
-                             b"CLIENT_ERROR a name has at most 64 letters, digits and signs")
+                             b"CLIENT_ERROR a client name has at most 64 letters, digits and signs")
         for line in (b"client", b"client nonsense", b"client list all", b"client kill", b"client kill 1 2", b"client name a b"):
             self.assertEqual(client.ask(line), b"CLIENT_ERROR bad command line format", line)
 

@@ -34,11 +34,11 @@ class ClusterCommandTest(unittest.TestCase):
         self.assertEqual(self.refused("cluster", "status", "--name", "a b", "--brokers", "x:1"),
                          '--name: "a b" is not a name (allowed: at most 100 letters, digits, . _ -, or none)')
         self.assertIn('"x" is not a broker (allowed: host:port', self.refused("cluster", "status", "--name", "s", "--brokers", "x"))
-        self.assertIn('"a" is no node (allowed: NAME=PEER or NAME=PEER=ADDRESS',
+        self.assertIn('"a" is not a node (allowed: NAME=PEER or NAME=PEER=ADDRESS',
                       self.refused("cluster", "init", *HERE, "--nodes", "a"))
         self.assertEqual(self.refused("cluster", "init", *HERE, "--nodes", "a=10.0.0.1:1"),
-                         "each shard is to have 2 replicas, and there are only 1 nodes")
-        self.assertIn("shards[2].from: does not follow that of shard 1",
+                         "each shard needs 2 replicas, but there are only 1 nodes")
+        self.assertIn("shards[2].from: is not greater than the one of shard 1",
                       self.refused("cluster", "init", *HERE, "--replicas", "1", "--nodes", "a=10.0.0.1:1", "--splits", "m,c"))
         for splits in ("a,,c", ",a", "a,"):
             self.assertIn(f'of "{splits}" is empty (allowed: keys with one comma between them)',
@@ -59,7 +59,7 @@ class ClusterCommandTest(unittest.TestCase):
     def test_properties_that_are_none_are_named(self):
         self.assertIn("cluster.properties: no.such.thing",
                       self.refused("cluster", "status", *HERE, "--set", "cluster.properties.no.such.thing=1"))
-        self.assertIn("acks is not to be set", self.refused("cluster", "status", *HERE, "--set", "cluster.properties.acks=1"))
+        self.assertIn("acks must not be set", self.refused("cluster", "status", *HERE, "--set", "cluster.properties.acks=1"))
 
 
 @mxkv_only("its options")

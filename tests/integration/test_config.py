@@ -160,7 +160,7 @@ class CheckTest(ConfigCase):
     def test_a_folder_of_the_log_that_is_not_there_is_named_with_its_place_and_not_made(self):
         folder = f"{self.folder()}/none"
         file = self.file(f"log:\n  file: {folder}/mxkv.log\n")
-        error = f"{file}:2:9: log.file: the folder {folder} is not there (allowed: a file in a folder that exists)"
+        error = f"{file}:2:9: log.file: the folder {folder} does not exist (allowed: a file in a folder that exists)"
         self.assertEqual(self.refused("check", file), [error])
         self.assertIn("fits", self.told("check", file, "--topology", TWO_NODES), "another machine has folders of its own")
         for arguments in ((), ("--daemonize",), ("--set", "log.rotate_bytes=1MiB")):

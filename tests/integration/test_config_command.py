@@ -116,7 +116,7 @@ class ConfigSetTest(ConfigCase):
                 ("server.debug_time true", b"CLIENT_ERROR config set: server.debug_time: cannot change while the daemon runs"),
                 ("memory.limit 1GiB", b"CLIENT_ERROR config set: memory.limit: while the daemon runs it can grow to 128MiB: "
                                       b"twice the limit at the start"),
-                ("log.file /nowhere/at/all.log", b"CLIENT_ERROR config set: log.file: the folder /nowhere/at is not there")):
+                ("log.file /nowhere/at/all.log", b"CLIENT_ERROR config set: log.file: the folder /nowhere/at does not exist")):
             with self.subTest(line):
                 answer = client.ask(b"config set " + line.encode())
                 self.assertEqual(answer[:len(why)], why)

@@ -93,7 +93,7 @@ class ProbesTest(CrowdedCase):
         idle = [self.raw() for _ in range(8)]  # more than the reserve; these connections send nothing and stay
         for _ in range(5):
             self.assertEqual(self.get("/livez").text, "alive\n")
-            wait_for(lambda: self.get("/readyz").text == "overloaded: no descriptor is left for another connection\n", "not ready")
+            wait_for(lambda: self.get("/readyz").text == "overloaded: no file descriptor is free for another connection\n", "not ready")
         self.assertEqual(served[0].set(b"k", b"v"), b"STORED")
         for one in [*idle, *served]:
             one.close()

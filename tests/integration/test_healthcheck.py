@@ -95,7 +95,7 @@ class ReadinessTest(AdminCase):
         clients = [self.client() for _ in range(2)]
         for client in clients:
             client.ask(b"version")
-        wait_for(lambda: self.check() == (False, "overloaded: all of 2 connections are taken (limits.connections)\n"), "overloaded")
+        wait_for(lambda: self.check() == (False, "overloaded: all of 2 connections are in use (limits.connections)\n"), "overloaded")
         for client in clients:
             client.close()
         wait_for(lambda: self.check() == (True, "ready\n"), "ready again")

@@ -119,7 +119,7 @@ class JournalToolTest(DirectoryCase):
         self.assertEqual(len(lines), 12)
         self.assertEqual(lines[0], '3 w0 put order=1763000000000001 key="key" bytes=5 value="value"')
         self.assertEqual(lines[1], '3 w0 put order=1763000000000002 key="all" bytes=6 value="fields" flags=305419896 '
-                                   'expiry=2030-03-17T17:46:40Z unique=77 stale won binary')
+                                   'expiry=2030-03-17T17:46:40Z cas=77 stale won binary')
         self.assertEqual(lines[6], '3 w0 range_gone order=1763000000000007 from=["a" to="b") items=12')
         self.assertEqual(lines[10:], ['5 w0 put order=11 key="large" bytes=12 flags=1',
                                       '5 w0 gone order=12 key="gone" deleted'])

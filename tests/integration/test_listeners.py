@@ -92,7 +92,7 @@ class ListenersTest(DaemonCase):
         path.write_text("data")
         code, error = self.run_to_end(listen=[f"unix:{path}"])
         self.assertEqual(code, 1, error)
-        self.assertIn(f"listen on unix:{path}: the file exists and is no socket", error)
+        self.assertIn(f"listen on unix:{path}: the file exists and is not a socket", error)
         self.assertEqual(path.read_text(), "data")
 
     def test_of_several_listeners_one_that_fails_leaves_no_file(self):

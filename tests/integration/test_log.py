@@ -83,7 +83,7 @@ class LogTest(DaemonCase):
             self.assertEqual(stranger.rest(), b"")
             self.wait_log(f": it speaks {name}")
         self.change_timeout("300ms")
-        self.wait_log(": limits.idle_timeout\n")
+        self.wait_log(": no request for limits.idle_timeout\n")
         self.change_timeout("off")  # a busy machine may keep the next client silent for as long
         client = self.client()
         self.assertEqual(client.store(b"set", b"a", b"ann secret"), b"STORED")
@@ -127,7 +127,7 @@ class LogTest(DaemonCase):
             client.send(b"get k9999\r\n" * 500)
             for _ in range(500):
                 client.records()
-            return "info slow: get k9999 from tcp:127.0.0.1:" in self.log()
+            return "info slow request: get k9999 from tcp:127.0.0.1:" in self.log()
         wait_for(is_told, "a slow request")
         self.end()
         self.assertEqual(self.log().count("memory is full ("), 1 + self.log().count("eviction has ended"))

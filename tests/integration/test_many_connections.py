@@ -106,7 +106,7 @@ class ManyConnectionsTest(DaemonCase):
         self.assertNotIn("descriptors may be open", self.log())
         self.write_config("limits: {connections: 5000}\n")
         self.process.send_signal(signal.SIGHUP)
-        self.wait_log("warning reload: limits.connections is 5000, but only 400 descriptors may be open")
+        self.wait_log("warning reload: limits.connections is 5000, but only 400 file descriptors may be open")
         self.end()
 
     def descriptor_limit(self) -> int:

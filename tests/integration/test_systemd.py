@@ -180,7 +180,7 @@ class WatchdogTest(NotifyCase):
             stopped = self.stop_at_work()
             deadline = time.monotonic() + patience(5 * self.PERIOD_S)
             while time.monotonic() < deadline:
-                if "hangs in a task; no watchdog ping is sent" in self.log():
+                if "hangs in a task; the daemon stops sending watchdog pings" in self.log():
                     return stopped
                 time.sleep(0.02)
             stopped.go_on()
@@ -293,10 +293,10 @@ class ActivationTest(DaemonCase):
         for wrong in (plain, datagrams):
             self.pass_in([self.listener(), wrong], wait="")
             self.assertEqual(self.process.wait(timeout=patience(30)), 2)
-            self.assertIn("descriptor 4: is no listening stream socket", self.log())
+            self.assertIn("descriptor 4: is not a listening stream socket", self.log())
         self.start(prefix=(sys.executable, "-c", passed_in("str(os.getpid())", "a", "b")), wait="")
         self.assertEqual(self.process.wait(timeout=patience(30)), 2)
-        self.assertIn("descriptor 3: was said to be passed in, but is not open", self.log())
+        self.assertIn("descriptor 3: was announced as passed in, but is not open", self.log())
 
     @unittest.skipUnless(ACTIVATE, "systemd-socket-activate is not installed")
     def test_systemd_socket_activate_starts_it_at_the_first_connection(self):

@@ -83,7 +83,7 @@ class TlsDoorTest(TlsCase):
         client = self.client(self.ports()[0])
         client.send(b"get k\r\n")
         self.assertEqual(client.rest(), b"ERROR this listener speaks TLS only\r\n")
-        self.wait_log("it speaks no TLS, which its listener asks for")
+        self.wait_log("it does not speak TLS, which its listener requires")
         with self.assertRaises((ssl.SSLError, OSError)):
             self.secure(self.ports()[1])
         self.wait_log("it speaks TLS")

@@ -214,15 +214,15 @@ class YcsbCommandLineTest(unittest.TestCase):
     def test_wrong_values_have_their_place(self):
         self.assert_refused("-p: recordcount: 'many' is not a whole number", "run", "-p", "recordcount=many")
         self.assert_refused("-p: threadcount: 0 is not within 1 to 1024", "run", "-threads", "0")
-        self.assert_refused("-p: target: 'fast' is no number", "run", "-target", "fast")
+        self.assert_refused("-p: target: 'fast' is not a number", "run", "-target", "fast")
         self.assert_refused("-p: operationcount: 0 needs maxexecutiontime", "run", "-p", "operationcount=0")
         self.assert_refused("-p: 'recordcount' is not NAME=VALUE", "run", "-p", "recordcount")
-        self.assert_refused("-p: db: 'cassandra' is none of mxkv, memcached, redis, redis-lex, echo", "run", "cassandra")
+        self.assert_refused("-p: db: 'cassandra' is not one of mxkv, memcached, redis, redis-lex, echo", "run", "cassandra")
         self.assert_refused("/nowhere: cannot be read", "run", "-P", "/nowhere")
         self.assert_refused("-threads: a value must follow", "run", "-threads")
-        self.assert_refused("--workload: 'z' is none of a, b, c, d, e, f, get, set, scan, multiget", "run",
+        self.assert_refused("--workload: 'z' is not one of a, b, c, d, e, f, get, set, scan, multiget", "run",
                             "--workload", "z")
-        self.assert_refused("-p: redis.datatype: 'hash' is none of string", "run", "--server-kind", "redis", "-p",
+        self.assert_refused("-p: redis.datatype: 'hash' is not one of string", "run", "--server-kind", "redis", "-p",
                             "redis.datatype=hash")
         self.assert_refused("-p: multireadkeys: 0 is not within 1 to 1000000", "run", "-p", "multireadkeys=0")
         self.assert_refused("--server: 'nowhere': has no port; write HOST:PORT or [ADDRESS]:PORT; or unix:PATH", "run", "--server", "nowhere")
@@ -274,7 +274,7 @@ class YcsbPropertiesTest(ServerCase):
         run = run_load_client("load", "-p", "foo=1", "-p", "foo=2", "-p", "table=t", "--server",
                               f"127.0.0.1:{self.server.port}")
         self.assertEqual(run.code, 0)
-        self.assertEqual(run.err, "mxkv-ycsb: warning: -p: table has no effect: there is one space of keys\n"
+        self.assertEqual(run.err, "mxkv-ycsb: warning: -p: table has no effect: there is only one keyspace\n"
                                   "mxkv-ycsb: warning: -p: unknown property foo\n")
 
     def test_ycsbs_classic_commands(self):

@@ -43,7 +43,7 @@ class DoorTest(TlsCase):
         self.assertEqual(plain.code, 1)
         self.assertIn("failed; the server said: ERROR this listener speaks TLS only", plain.err)
         self.assertIn(f"{self.directory}/none: cannot be read", self.run_on(self.ports()[0], "--tls", "--ca", self.directory / "none").err)
-        self.assertIn("--tls: is not said", self.run_on(self.ports()[0], "--insecure").err)
+        self.assertIn("--tls: is missing", self.run_on(self.ports()[0], "--insecure").err)
         self.end()
 
     def test_a_certificate_of_its_own_and_a_login(self):

@@ -118,7 +118,7 @@ class ReportTest(ServerCase):
     def test_too_high_a_target_is_said(self) -> None:
         done = self.client("run", "--workload", "c", "-target", "50000000", "--operationcount", "0",
                            "--maxexecutiontime", "1", "--json", "late.json")
-        self.assertIn("warning: the schedule of 50000000 operations a second was not kept", done.stderr)
+        self.assertIn("warning: the schedule of 50000000 operations per second was missed", done.stderr)
         self.assertEqual(self.lines(done)["[SCHEDULE], FellBehind"], 1)
         schedule = self.result("late.json")["schedule"]
         self.assertTrue(schedule["fell_behind"])
@@ -197,7 +197,7 @@ class ReportTest(ServerCase):
         with open(self.path("empty.json"), "w", encoding="ascii"):
             pass
         page = ycsb_page()
-        for name, told in (("bad.json", "no result of mxkv-ycsb"), ("empty.json", "is empty: no result of mxkv-ycsb"),
+        for name, told in (("bad.json", "not a result of mxkv-ycsb"), ("empty.json", "is empty, and not a result of mxkv-ycsb"),
                            ("none.json", "cannot be read: No such file or directory"), (".", "cannot be read: Is a directory")):
             done = self.ycsb("merge", name, "--json", "never.json", code=1)
             self.assertEqual(done.stderr, f"mxkv-ycsb: {name}: {told}\n")

@@ -21,7 +21,7 @@ DurableItem seen(const Item& item) {
                       .flags = view.flags(),
                       .expiry = view.expiry(),
                       .marks = item.marks() & kCounting,
-                      .cas = item.order()};
+                      .order = item.order()};
   if (!view.large()) {
     durable.value = view.value();
     return durable;
@@ -33,11 +33,11 @@ DurableItem seen(const Item& item) {
 }
 
 bool is_live(const DurableItem& item, const server::FlushState& flushes, std::uint64_t now_us) {
-  return !server::is_expired(item.expiry, now_us) && item.cas > flushes.at(now_us);
+  return !server::is_expired(item.expiry, now_us) && item.order > flushes.at(now_us);
 }
 
 std::string text_of(const DurableItem& item) {
-  return item.value.substr(0, 20) + " (cas " + std::to_string(item.cas) + ", expiry " +
+  return item.value.substr(0, 20) + " (order " + std::to_string(item.order) + ", expiry " +
          std::to_string(item.expiry) + ", flags " + std::to_string(item.flags) + ", marks " +
          std::to_string(item.marks) + ")";
 }
@@ -134,8 +134,8 @@ void DurableLedger::passed(const index::Commit<std::string_view>& commit, runtim
     if (what == change::put) {
       passed.item = seen(*ItemRecord::item(commit.value));
       const auto told = told_.find(passed.key);
-      if (told != told_.end() && told->second >= passed.item.cas) {
-        wrong_.add("a unique of " + passed.key + " comes again, " + std::to_string(passed.item.cas) +
+      if (told != told_.end() && told->second >= passed.item.order) {
+        wrong_.add("a cas of " + passed.key + " comes again, " + std::to_string(passed.item.order) +
                    " after " + std::to_string(told->second));
       }
     }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "server/commit/commit_epochs.hpp"
 #include "server/durability/range_operations.hpp"
-#include "server/journal/commit_epochs.hpp"
 #include "server/store/store.hpp"
 #include "tests/simulation/complaints.hpp"
 
@@ -23,7 +23,7 @@ struct DurableItem {
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;
   std::uint32_t marks = 0;  ///< except the mark of its winner
-  std::uint64_t cas = 0;
+  std::uint64_t order = 0;
   bool operator==(const DurableItem&) const = default;
 };
 using DurableItems = std::map<std::string, DurableItem, std::less<>>;
@@ -46,7 +46,7 @@ struct DurableState {
 /// Thread-safety: as CommitListener; the rest while no worker runs.
 class DurableLedger final : public index::CommitListener<std::string_view> {
  public:
-  /// Begins with the state that is there. `told`: the greatest unique of each key that clients know.
+  /// Begins with the state that is there. `told`: the greatest cas of each key that clients know.
   DurableLedger(DurableState begin, std::map<std::string, std::uint64_t, std::less<>> told)
       : begin_(std::move(begin)), told_(std::move(told)) {
     for (const auto& [key, order] : begin_.orders) {

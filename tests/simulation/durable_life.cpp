@@ -37,7 +37,6 @@ DurableLife::~DurableLife() {
   checkpointer_.reset();
   store_.tree().commits().listen(nullptr);
   keeper_.reset();
-  gate_.reset();
   journal_.reset();
   index::testing::drain(store_.tree(), machine_.runtime);
   const index::testing::LiveBytes left = index::testing::live_bytes(machine_.runtime);
@@ -90,20 +89,15 @@ void DurableLife::make_journal() {
     return std::max(store_.greatest_order(now_us()), store_.tree().commits().floor());
   };
   server::WriterHooks hooks{.greatest_order = greatest_order};
-  hooks.on_change = [this] {
-    if (gate_) {
-      gate_->changed();
-    }
-  };
+  options.gate = {.most_waiting = std::uint64_t{1} << 30U,
+                  .wake = [this](std::size_t worker) { bells_.ring(worker); }};
   journal_ = std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
-  std::vector<server::JournalBuffer*> buffers;
+  std::vector<server::RecordBuffer*> buffers;
   for (std::size_t i = 0; i < workers(); ++i) {
     buffers.push_back(&journal_->buffer(id(i)));
     buffers.back()->set_context(&machine_[i]);
   }
   feed_ = std::make_unique<server::StoreJournal>(std::move(buffers), server::record_times::steady);
-  gate_ = std::make_unique<server::JournalGate>(*journal_, machine_.clock, workers(), std::uint64_t{1} << 30U,
-                                                [this](std::size_t worker) { bells_.ring(worker); });
   keeper_ = std::make_unique<server::CheckpointKeeper>(*journal_, machine_.clock, config::DurabilityOptions{},
                                                        0, greatest_order, server::KeeperLines{});
   checkpointer_ = std::make_unique<server::Checkpointer>(
@@ -115,9 +109,9 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
   std::map<std::string, std::uint64_t, std::less<>> told;
   KeyStates begin{};
   for (std::size_t key = 0; key < keys_.names.size(); ++key) {
-    told[keys_.names[key]] = keys_.greatest_unique[key];
+    told[keys_.names[key]] = keys_.greatest_cas[key];
     if (const auto item = state.items.find(keys_.names[key]); item != state.items.end()) {
-      begin[key] = {true, item->second.expiry, std::stoull(item->second.value), item->second.cas};
+      begin[key] = {true, item->second.expiry, std::stoull(item->second.value), item->second.order};
     }
   }
   ledger_ = std::make_unique<DurableLedger>(state, std::move(told));
@@ -133,9 +127,9 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
                                                                      store_.tree(), random_, false);
   progress_ = std::make_unique<StoreProgress>(machine_.runtime, store_);
   whims_.set_world(store_, *stepper_, *record_);
-  whims_.set_disk(*gate_);
+  whims_.set_disk(*journal_);
   for (std::size_t i = 0; i < workers(); ++i) {
-    disks_.emplace_back(*gate_, store_, machine_[i]);
+    disks_.emplace_back(*journal_, store_, machine_[i]);
     pollers_.emplace_back(bells_, machine_[i], store_, replies_, *record_, whims_, random_, options_.store);
     pollers_.back().set_disk(disks_.back());
     machine_[i].set_poller(pollers_.back());

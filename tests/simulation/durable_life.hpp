@@ -12,7 +12,6 @@
 #include "server/durability/checkpoint_keeper.hpp"
 #include "server/durability/checkpointer.hpp"
 #include "server/durability/data_directory.hpp"
-#include "server/durability/journal_gate.hpp"
 #include "server/durability/recovery.hpp"
 #include "server/durability/store_journal.hpp"
 #include "tests/simulation/durable_ledger.hpp"
@@ -102,7 +101,6 @@ class DurableLife {
   std::unique_ptr<server::ManifestFile> manifest_;
   std::unique_ptr<server::Journal> journal_;
   std::unique_ptr<server::StoreJournal> feed_;
-  std::unique_ptr<server::JournalGate> gate_;
   std::unique_ptr<server::CheckpointKeeper> keeper_;
   std::unique_ptr<server::Checkpointer> checkpointer_;
   StoreReplies replies_;

@@ -177,7 +177,7 @@ class DurableWorld {
     for (std::size_t key = 0; key < keys_.names.size(); ++key) {
       if (const auto item = items.find(keys_.names[key]); item != items.end()) {
         page.seen.push_back(
-            {static_cast<std::uint8_t>(key), std::stoull(item->second.value), item->second.cas});
+            {static_cast<std::uint8_t>(key), std::stoull(item->second.value), item->second.order});
       }
     }
     page.items = page.seen.size();

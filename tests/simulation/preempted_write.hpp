@@ -15,8 +15,8 @@ class WriteWitness {
  public:
   /// Under the latch.
   virtual void writing() = 0;
-  /// It has ended; `unique` 0: it wrote nothing.
-  virtual void ended(std::size_t write, std::uint64_t unique) = 0;
+  /// It has ended; `cas` 0: it wrote nothing.
+  virtual void ended(std::size_t write, std::uint64_t cas) = 0;
 
  protected:
   ~WriteWitness() = default;
@@ -51,8 +51,8 @@ class PreemptedWrite final : public index::UpdateTask<PreemptedWrite, server::It
                        runtime::Worker& worker) {
     witness_->writing();
     const server::Item* const before = found ? server::ItemRecord::item(old) : nullptr;
-    unique_ = server::WriteOperation::mint(*made_, server::order_before(before, leaf), worker);
-    return index::Change::put(unique_);
+    order_ = server::WriteOperation::mint(*made_, server::order_before(before, leaf), worker);
+    return index::Change::put(order_);
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
     auto& counters = worker.local<server::WorkerContext>().counters;
@@ -61,7 +61,7 @@ class PreemptedWrite final : public index::UpdateTask<PreemptedWrite, server::It
     if (found) {
       server::retire_item(worker, server::ItemRecord::item(old));
     }
-    witness_->ended(write_, unique_);
+    witness_->ended(write_, order_);
     return runtime::step::done;
   }
   runtime::step left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& worker) {
@@ -82,7 +82,7 @@ class PreemptedWrite final : public index::UpdateTask<PreemptedWrite, server::It
   std::size_t write_;
   const std::string* key_;
   std::uint64_t number_;
-  std::uint64_t unique_ = 0;
+  std::uint64_t order_ = 0;
   server::Item* made_ = nullptr;
   bool asks_;
 };

@@ -197,9 +197,9 @@ bool ShardsProcess::is_quiet() const {
 
 void ShardsProcess::note(const std::string& line) {
   const auto tells = [&line](const char* what) { return line.find(what) != std::string::npos ? 1U : 0U; };
-  paths_.stranded += tells("not there any more");
+  paths_.stranded += tells("has been cut off");
   paths_.opened += tells(": serves");
-  paths_.left += tells("left to another node");
+  paths_.left += tells("handed over to another node");
 }
 
 ProcessPaths ShardsProcess::paths() const {

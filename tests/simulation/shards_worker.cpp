@@ -31,7 +31,7 @@ void ShardsWorker::arrive(ShardsRequest& request) {
 // Looks at failures() before durable(): see EpochPipeline::pass_fences().
 void ShardsWorker::begin_round() {
   began_ns_ = place_.clock.monotonic_ns();
-  mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us());
+  mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us()).mint_us;
   horizon_us_ = place_.pipeline.epochs().horizon_us();
   if (const std::uint64_t broken = place_.pipeline.failures(); std::exchange(broken_, broken) != broken) {
     if (place_.rules.gives_up_what_waits) {
@@ -111,7 +111,7 @@ void ShardsWorker::execute(ShardsRequest& request) {
   if (request.asks == ShardsRequest::what::set || is_there) {
     request.node = place_.node;
     request.order = place_.memory.mint(mint_us_);
-    server::JournalBuffer& buffer = place_.pipeline.buffer(place_.id);
+    server::RecordBuffer& buffer = place_.pipeline.buffer(place_.id);
     if (request.asks == ShardsRequest::what::set) {
       std::string value = std::to_string(request.id) + ' ';
       value.append(place_.dice.permille(200) ? place_.dice.below(200) : 0, '.');

@@ -52,8 +52,8 @@ CommandLine StoreRequests::dependent_line(std::uint8_t key, std::uint64_t now_s)
   if (line.what != act::touch && !one_in(4)) {
     line.expiry = 0;
   }
-  if (line.what == act::set && keys_.last_unique[key] != 0 && one_in(4)) {
-    line.compare = keys_.last_unique[key];
+  if (line.what == act::set && keys_.last_cas[key] != 0 && one_in(4)) {
+    line.compare = keys_.last_cas[key];
   }
   return line;
 }

@@ -8,7 +8,7 @@
 #include "protocol/parser.hpp"
 #include "protocol/reply.hpp"
 #include "protocol/set_lines.hpp"
-#include "server/net/key_hash.hpp"
+#include "server/net/observe/key_hash.hpp"
 
 namespace mxkv::simulation {
 
@@ -175,7 +175,7 @@ bool StoreClient::start(StoreRequest& request) {
     start_point(value->request(), &*value, address(claim));
   } else {
     const server::ReplyAddress to = address(claim);
-    directory_.reply(to, protocol::kOutOfMemory);
+    directory_.reply(to, server::Seen::nothing(), protocol::kOutOfMemory);
     directory_.finished(to);
   }
   return true;
@@ -194,7 +194,7 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   return address;
 }
 
-// As Session::take_sets(). False: it is no such value, or there is no memory.
+// As TextIntake::take_sets(). False: it is no such value, or there is no memory.
 bool StoreClient::start_whole(const protocol::Request& request, std::string_view text, std::string_view rest,
                               server::OrderClaim claim) {
   protocol::SentValue sent{};

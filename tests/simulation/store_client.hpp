@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/reply/disk_gate.hpp"
+#include "server/commit/commit_gate.hpp"
 #include "server/reply/output_gate.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
@@ -95,7 +95,7 @@ class StoreClient final : public server::ConnectionOwner {
   void receive();
   /// From now on it reads the output that a connection would send, as server/net has it: replies whose epoch
   /// is on disk.
-  void set_disk(const server::DiskGate& disk) noexcept { disk_ = &disk; }
+  void set_disk(const server::CommitGate& disk) noexcept { disk_ = &disk; }
   /// Whether some output waits for the disk.
   [[nodiscard]] bool held() const noexcept { return gate_.holds(); }
   /// The greatest epoch that a reply waited for and that was read since.
@@ -151,7 +151,7 @@ class StoreClient final : public server::ConnectionOwner {
   std::uint64_t session_;
   std::uint64_t started_ = 0;  ///< in this session
   std::string received_;
-  const server::DiskGate* disk_ = nullptr;
+  const server::CommitGate* disk_ = nullptr;
   server::OutputGate gate_;
   std::size_t judged_ = 0;  ///< up to where its output was
   std::uint64_t released_ = 0;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/store/store_state.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "tests/simulation/store_ledger.hpp"
 #include "tests/simulation/store_yard.hpp"
@@ -149,8 +149,8 @@ TEST_P(WayToChange, IsFollowedByGreaterOrders) {
 INSTANTIATE_TEST_SUITE_P(Store, WayToChange, ::testing::ValuesIn(all_ways()),
                          [](const auto& way) { return std::string{way.param.name}; });
 
-// The client got the unique of an item that never came to be in the tree.
-TEST(StoreCommits, UniquesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
+// The client got the cas of an item that never came to be in the tree.
+TEST(StoreCommits, CasValuesDoNotRepeatAfterABatchThatMakesAndRemovesAKey) {
   Listened store;
   store.ask({"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", reply_shape::batch});
   const std::uint64_t told = store.yard.store.context(store.yard.machine[0].id()).store->greatest_order(0);

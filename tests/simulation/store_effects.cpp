@@ -42,7 +42,7 @@ bool tells_number(act what) {
 
 Outcome on_missing(const CommandLine& line, const KeyState& key) {
   if ((line.what == act::set && !line.compare) || line.what == act::add) {
-    return {{true, line.expiry, line.operand, line.unique}};
+    return {{true, line.expiry, line.operand, line.cas}};
   }
   const bool mode_tells = (line.what == act::replace && !line.compare) || line.what == act::append;
   return {line.what == act::remove ? KeyState{} : key, mode_tells ? told::not_stored : told::missing};
@@ -59,20 +59,20 @@ Outcome on_live(const CommandLine& line, KeyState key) {
       return {key, told::not_stored};
     case act::set:
     case act::replace:
-      return {{true, line.expiry, line.operand, line.unique}};
+      return {{true, line.expiry, line.operand, line.cas}};
     case act::remove:
       return {};
     case act::count_up:
       key.number += line.operand;
-      key.unique = line.unique;
+      key.cas = line.cas;
       break;
     case act::count_down:
       key.number -= std::min(line.operand, key.number);
-      key.unique = line.unique;
+      key.cas = line.cas;
       break;
     case act::append:  // one digit
       key.number = key.number * 10 + line.operand;
-      key.unique = line.unique;
+      key.cas = line.cas;
       break;
   }
   return {key, told::done, key.number};
@@ -93,11 +93,11 @@ bool fits(const CommandLine& line, const KeyState& before, const Outcome& outcom
     return false;
   }
   const bool same_version = line.what == act::get || line.what == act::touch;
-  if (line.unique == 0 || line.what == act::remove || before.unique == 0 || !before.there) {
+  if (line.cas == 0 || line.what == act::remove || before.cas == 0 || !before.there) {
     return true;
   }
-  // A new version has a greater unique than the one before.
-  return same_version ? line.unique == before.unique : line.unique > before.unique;
+  // A new version has a greater cas than the one before.
+  return same_version ? line.cas == before.cas : line.cas > before.cas;
 }
 
 /// Calls f(outcome) for each way in which a line may end.
@@ -111,20 +111,20 @@ void each_outcome(const CommandLine& line, const KeyState& before, const Judge& 
   }
   KeyState key = before;
   if (line.compare && line.what != act::add) {
-    const bool known = key.unique != 0 || line.expects;
+    const bool known = key.cas != 0 || line.expects;
     const bool differs =
-        key.unique != 0 ? key.unique != *line.compare : line.expects && *line.expects != key.number;
+        key.cas != 0 ? key.cas != *line.compare : line.expects && *line.expects != key.number;
     if (!known || differs) {
       f(Outcome{key, told::exists});
     }
     if (known && differs) {
       return;
     }
-    key.unique = *line.compare;
+    key.cas = *line.compare;
   }
   Outcome outcome = on_live(line, key);
-  if ((line.what == act::get || line.what == act::touch) && line.unique != 0) {
-    outcome.key.unique = line.unique;  // known from now on
+  if ((line.what == act::get || line.what == act::touch) && line.cas != 0) {
+    outcome.key.cas = line.cas;  // known from now on
   }
   f(outcome);
 }
@@ -217,10 +217,10 @@ class Effects {
         continue;
       }
       if (!judge_.may_live(state) || state.number != seen->number ||
-          (state.unique != 0 && seen->unique != 0 && state.unique != seen->unique)) {
+          (state.cas != 0 && seen->cas != 0 && state.cas != seen->cas)) {
         return;
       }
-      state.unique = seen->unique != 0 ? seen->unique : state.unique;
+      state.cas = seen->cas != 0 ? seen->cas : state.cas;
       ++seen;
     }
     if (seen == op_.seen.end()) {

@@ -107,7 +107,7 @@ class Search {
     for (const Configuration& configuration : alive_) {
       text += " [";
       for (const KeyState& key : configuration.states) {
-        text += key.there ? std::to_string(key.number) + ":" + std::to_string(key.unique % 100'000'000) : "-";
+        text += key.there ? std::to_string(key.number) + ":" + std::to_string(key.cas % 100'000'000) : "-";
         text += key.expiry == 0 ? " " : "t" + std::to_string(key.expiry % 100'000) + " ";
       }
       text += "]";
@@ -149,7 +149,7 @@ class Search {
     std::size_t operator()(const Configuration& configuration) const noexcept {
       std::uint64_t hash = configuration.applied ^ std::uint64_t{configuration.unmet} << 32U;
       for (const KeyState& key : configuration.states) {
-        for (const std::uint64_t word : {key.number, key.unique, std::uint64_t{key.expiry} * 2 + key.there}) {
+        for (const std::uint64_t word : {key.number, key.cas, std::uint64_t{key.expiry} * 2 + key.there}) {
           hash = (hash ^ word) * 0x9E37'79B9'7F4A'7C15U;
           hash ^= hash >> 29U;
         }

@@ -43,11 +43,11 @@ Operation get(std::uint8_t key, std::uint64_t number) {
 Operation miss(std::uint8_t key) {
   return line({.what = act::get, .key = key, .reply = told::missing});
 }
-CommandLine set_line(std::uint8_t key, std::uint64_t number, std::uint64_t unique = 0) {
-  return {.what = act::set, .key = key, .operand = number, .reply = told::done, .unique = unique};
+CommandLine set_line(std::uint8_t key, std::uint64_t number, std::uint64_t cas = 0) {
+  return {.what = act::set, .key = key, .operand = number, .reply = told::done, .cas = cas};
 }
-Operation set(std::uint8_t key, std::uint64_t number, std::uint64_t unique = 0) {
-  return line(set_line(key, number, unique));
+Operation set(std::uint8_t key, std::uint64_t number, std::uint64_t cas = 0) {
+  return line(set_line(key, number, cas));
 }
 Operation batch(const std::vector<CommandLine>& lines) {
   Operation op;
@@ -227,10 +227,10 @@ TEST(StoreHistory, OnlyWhereItemsAreEvictedMayTheyVanish) {
   EXPECT_FALSE(explained({during(miss(0), 1, 2), during(get(0, 10), 3, 4)}, true));
 }
 
-TEST(StoreHistory, UniquesTellVersionsApart) {
-  const auto compared = [](std::uint64_t unique, told reply) {
+TEST(StoreHistory, CasValuesTellVersionsApart) {
+  const auto compared = [](std::uint64_t cas, told reply) {
     CommandLine set = set_line(0, 12);
-    set.compare = unique;
+    set.compare = cas;
     set.reply = reply;
     return line(set);
   };
@@ -239,7 +239,7 @@ TEST(StoreHistory, UniquesTellVersionsApart) {
   EXPECT_FALSE(explained({during(set(0, 11, 100), 1, 2), during(compared(99, told::done), 3, 4)}));
   EXPECT_FALSE(explained({during(set(0, 11, 100), 1, 2), during(compared(100, told::exists), 3, 4)}));
   EXPECT_FALSE(explained({during(set(0, 11, 100), 1, 2), during(set(0, 12, 99), 3, 4)}))
-      << "uniques of a key rise";
+      << "cas values of a key rise";
 }
 
 TEST(StoreHistory, ABatchThatEndsAsItBeganIsStillInTheWay) {

@@ -16,7 +16,7 @@ namespace mxkv::simulation {
 struct StoreKeys {
   /// `long_ones`: of 16 to 32 bytes, as keys usually are.
   StoreKeys(std::size_t count, std::size_t others_of_each, std::uint64_t number, bool long_ones = false)
-      : begin_number(number), last_unique(count), greatest_unique(count) {
+      : begin_number(number), last_cas(count), greatest_cas(count) {
     for (std::size_t i = 0; i < count; ++i) {
       names.push_back("key" + std::to_string(i) + (long_ones ? "-of-a-tenant:" : ":"));
       for (std::size_t n = 0; n < others_of_each; ++n) {
@@ -36,17 +36,17 @@ struct StoreKeys {
     return states;
   }
 
-  /// A client got this unique in a reply.
-  void told(std::size_t key, std::uint64_t unique) {
-    last_unique[key] = unique;
-    greatest_unique[key] = std::max(greatest_unique[key], unique);
+  /// A client got this cas in a reply.
+  void told(std::size_t key, std::uint64_t cas) {
+    last_cas[key] = cas;
+    greatest_cas[key] = std::max(greatest_cas[key], cas);
   }
 
   std::uint64_t begin_number;
   std::vector<std::string> names;  ///< in order
   std::vector<std::string> others;
-  std::vector<std::uint64_t> last_unique;      ///< that some client got; 0: none did
-  std::vector<std::uint64_t> greatest_unique;  ///< the same, of all
+  std::vector<std::uint64_t> last_cas;      ///< that some client got; 0: none did
+  std::vector<std::uint64_t> greatest_cas;  ///< the same, of all
 };
 
 }  // namespace mxkv::simulation

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "server/store/core/store_task.hpp"
 #include "server/store/item/expiry.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::simulation {
 
@@ -30,11 +30,11 @@ StoreLedger::Entry StoreLedger::entry_of(const Item& item) {
           .flags = item.flags(),
           .expiry = item.expiry(),
           .marks = counting(item.marks()),
-          .cas = item.order()};
+          .order = item.order()};
 }
 
 bool StoreLedger::live(const Entry& entry, std::uint64_t now_us) const noexcept {
-  return !server::is_expired(entry.expiry, now_us) && entry.cas > flush_points_.at(now_us);
+  return !server::is_expired(entry.expiry, now_us) && entry.order > flush_points_.at(now_us);
 }
 
 void StoreLedger::group_begins(runtime::Worker& worker) noexcept {
@@ -81,7 +81,7 @@ void StoreLedger::one_passed(const Commit& commit) {
   const auto order = orders_.try_emplace(key, 0).first;
   const auto at = entries_.find(key);
   const bool puts = commit.change.what == change::put;
-  if (!puts && (at == entries_.end() || at->second.cas != ItemRecord::item(commit.old)->order())) {
+  if (!puts && (at == entries_.end() || at->second.order != ItemRecord::item(commit.old)->order())) {
     wrong_.add("a change of an item of " + key + " that is not there");
     return;
   }
@@ -100,7 +100,7 @@ void StoreLedger::one_passed(const Commit& commit) {
     return;
   }
   const Item& item = *ItemRecord::item(commit.value);
-  wrong_.unless(item.order() == commit.change.order, "a put's order is another than its item's unique");
+  wrong_.unless(item.order() == commit.change.order, "a put's order is another than its item's cas");
   entries_.insert_or_assign(key, entry_of(item));
   if (grouping_ != nullptr) {
     group_.push_back(commit.value);

@@ -1,7 +1,7 @@
 // The contents of a store, by its tree's commit point alone: as a journal or a replica would know them.
 //
 // A ledger listens from the beginning and keeps a map of its own. At the end every item that is live in the
-// tree must be in the map, with the same value, exptime and unique, and nothing else. So any way to change
+// tree must be in the map, with the same value, exptime and cas, and nothing else. So any way to change
 // the store that does not pass the point is found. On the way it checks that the orders of each key grow,
 // also over operations on ranges and flushes, no two of which share one, and that a change passes before it
 // can be seen.
@@ -57,7 +57,7 @@ class StoreLedger final : public index::CommitListener<std::string_view> {
     std::uint32_t flags = 0;
     std::uint32_t expiry = 0;
     std::uint32_t marks = 0;  ///< except the mark of its winner, which does not count
-    std::uint64_t cas = 0;
+    std::uint64_t order = 0;
     bool operator==(const Entry&) const = default;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;

@@ -22,7 +22,7 @@ std::string describe_line(const CommandLine& line) {
   if (line.number) {
     text += " " + std::to_string(*line.number);
   }
-  return line.unique == 0 ? text : text + " unique " + std::to_string(line.unique % 100'000'000);
+  return line.cas == 0 ? text : text + " cas " + std::to_string(line.cas % 100'000'000);
 }
 
 }  // namespace
@@ -98,8 +98,8 @@ std::string describe(const Operation& op) {
             std::to_string(op.sum) + (op.expiry == 0 ? "" : ", until " + std::to_string(op.expiry % 100'000));
   }
   for (const SeenItem& item : op.seen) {
-    text += "; saw key " + std::to_string(item.key) + " with " + std::to_string(item.number) + " unique " +
-            std::to_string(item.unique % 100'000'000);
+    text += "; saw key " + std::to_string(item.key) + " with " + std::to_string(item.number) + " cas " +
+            std::to_string(item.cas % 100'000'000);
   }
   return text;
 }

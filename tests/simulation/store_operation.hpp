@@ -19,7 +19,7 @@ struct KeyState {
   bool there = false;
   std::uint32_t expiry = 0;  ///< unix seconds; 0: never
   std::uint64_t number = 0;
-  std::uint64_t unique = 0;  ///< 0: no client got it
+  std::uint64_t cas = 0;  ///< 0: no client got it
   friend bool operator==(const KeyState&, const KeyState&) = default;
 };
 using KeyStates = std::array<KeyState, kMostHistoryKeys>;
@@ -36,18 +36,18 @@ struct CommandLine {
   std::uint8_t key = kOtherKey;
   std::uint64_t operand = 0;
   std::uint32_t expiry = 0;
-  std::optional<std::uint64_t> compare{};  ///< with the unique
+  std::optional<std::uint64_t> compare{};  ///< with the cas
   std::optional<std::uint64_t> expects{};  ///< its number, where no number is written twice
   told reply = told::unknown;
   std::optional<std::uint64_t> number{};  ///< in the reply
-  std::uint64_t unique = 0;               ///< in the reply; 0: none was
+  std::uint64_t cas = 0;                  ///< in the reply; 0: none was
 };
 
 /// An item that a page showed.
 struct SeenItem {
   std::uint8_t key = 0;
   std::uint64_t number = 0;
-  std::uint64_t unique = 0;  ///< 0: not in the reply
+  std::uint64_t cas = 0;  ///< 0: not in the reply
 };
 
 enum class operation : std::uint8_t {
@@ -101,7 +101,7 @@ struct Operation {
   [[nodiscard]] bool did_nothing() const { return end == ending::refused || end == ending::no_memory; }
 };
 
-/// For a failure's message. Uniques and times by their last digits.
+/// For a failure's message. Cas values and times by their last digits.
 [[nodiscard]] std::string describe(const Operation& op);
 /// The keys that it concerns, as bits.
 [[nodiscard]] std::uint32_t keys_of(const Operation& op);

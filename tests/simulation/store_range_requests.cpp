@@ -95,7 +95,7 @@ void StoreRequests::draw_page(StoreRequest& request) {
   request.text += op.locked ? " X\r\n" : "\r\n";
 }
 
-// From a key on, as the classic command has it: without uniques, and never held.
+// From a key on, as the classic command has it: without cas values, and never held.
 void StoreRequests::draw_scan(StoreRequest& request) {
   Operation& op = request.op;
   request.shape = reply_shape::classic_page;

@@ -147,13 +147,13 @@ void StoreReplies::read_line(std::string_view line, std::string_view data, Comma
   if (word == "VA" || word == "VALUE") {
     of.number = number_in(data);
   }
-  const std::string_view unique = word != "VALUE" ? flag(line, "c")
-                                  : std::ranges::count(line, ' ') == kSpacesOfGets
-                                      ? line.substr(line.rfind(' ') + 1)
-                                      : std::string_view{};
-  of.unique = number_in(unique);
-  if (of.unique != 0 && of.key < keys_.last_unique.size()) {
-    keys_.told(of.key, of.unique);
+  const std::string_view cas = word != "VALUE" ? flag(line, "c")
+                               : std::ranges::count(line, ' ') == kSpacesOfGets
+                                   ? line.substr(line.rfind(' ') + 1)
+                                   : std::string_view{};
+  of.cas = number_in(cas);
+  if (of.cas != 0 && of.key < keys_.last_cas.size()) {
+    keys_.told(of.key, of.cas);
   }
 }
 
@@ -195,7 +195,7 @@ void StoreReplies::read_batch(const std::vector<std::string_view>& lines, StoreR
   expect(at + 1 == lines.size(), lines.front());
 }
 
-void StoreReplies::read_shown(std::string_view key, std::uint64_t number, std::uint64_t unique,
+void StoreReplies::read_shown(std::string_view key, std::uint64_t number, std::uint64_t cas,
                               std::string_view last, StoreRequest& request) {
   expect(last.empty() || (request.backward ? key < last : last < key), "a page is out of order");
   expect(is_behind(key, request), "a page shows a key outside of its range");
@@ -203,9 +203,9 @@ void StoreReplies::read_shown(std::string_view key, std::uint64_t number, std::u
   if (index == CommandLine::kOtherKey) {
     return;
   }
-  request.op.seen.push_back({index, number, unique});
-  if (unique != 0) {
-    keys_.told(index, unique);
+  request.op.seen.push_back({index, number, cas});
+  if (cas != 0) {
+    keys_.told(index, cas);
   }
 }
 

@@ -26,7 +26,7 @@ class StoreReplies {
   void read_page(const std::vector<std::string_view>& lines, StoreRequest& request);
   void read_classic_page(const std::vector<std::string_view>& lines, StoreRequest& request);
   /// Reads an item on a page behind the item with the key `last`.
-  void read_shown(std::string_view key, std::uint64_t number, std::uint64_t unique, std::string_view last,
+  void read_shown(std::string_view key, std::uint64_t number, std::uint64_t cas, std::string_view last,
                   StoreRequest& request);
   /// The page ended with the last item that it shows.
   void cut_off(std::string_view last, StoreRequest& request) const;

@@ -139,7 +139,7 @@ std::uint32_t StoreRequests::some_expiry(std::uint64_t now_s) {
 void StoreRequests::fill_in(CommandLine& line, std::uint64_t now_s) {
   switch (line.what) {
     case act::get:
-      line.operand = next_number_ % 2;  // its reply has no unique
+      line.operand = next_number_ % 2;  // its reply has no cas
       break;
     case act::touch:
       line.expiry = some_expiry(now_s);
@@ -173,8 +173,8 @@ CommandLine StoreRequests::some_line(std::uint64_t now_s) {
   line.what = one_in(4) ? act::set : static_cast<act>(random_.below(8));
   fill_in(line, now_s);
   const bool may_compare = line.what == act::set || line.what == act::remove || line.what == act::count_up;
-  if (may_compare && keys_.last_unique[line.key] != 0 && one_in(2)) {
-    line.compare = keys_.last_unique[line.key];
+  if (may_compare && keys_.last_cas[line.key] != 0 && one_in(2)) {
+    line.compare = keys_.last_cas[line.key];
   }
   return line;
 }
@@ -196,8 +196,7 @@ StoreRequest StoreRequests::draw_line(std::uint64_t now_s) {
 
 StoreRequest StoreRequests::draw_probe() {
   StoreRequest request;
-  request.op.lines.push_back(
-      {.what = act::remove, .key = some_key(), .compare = 1});  // nothing has that unique
+  request.op.lines.push_back({.what = act::remove, .key = some_key(), .compare = 1});  // nothing has that cas
   request.text = meta_text(request.op.lines.front(), keys_);
   return request;
 }
@@ -260,8 +259,8 @@ StoreRequest StoreRequests::draw_transfer() {
     request.op.lines.push_back(to);
   }
   CommandLine taken{.what = act::count_down, .key = from, .operand = all};
-  if (keys_.last_unique[from] != 0 && one_in(3)) {
-    taken.compare = keys_.last_unique[from];
+  if (keys_.last_cas[from] != 0 && one_in(3)) {
+    taken.compare = keys_.last_cas[from];
   }
   request.op.lines.insert(request.op.lines.begin() + static_cast<std::ptrdiff_t>(random_.below(parts + 1)),
                           taken);

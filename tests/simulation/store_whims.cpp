@@ -54,7 +54,7 @@ void StoreWhims::have_whim(Worker& worker) {
     case 3:
     case 4:
     case 5:
-      // As a session does: a write that the disk refuses does not begin, so that no client gets a unique that
+      // As a session does: a write that the disk refuses does not begin, so that no client gets a cas that
       // comes again.
       if (options_.preempts && open_writes_ < kMostPreempted &&
           (disk_ == nullptr || disk_->refusal() == nullptr)) {
@@ -121,13 +121,13 @@ void StoreWhims::writing() {
   ++preempted_;
   stepper_->meanwhile();
 }
-void StoreWhims::ended(std::size_t write, std::uint64_t unique) {
+void StoreWhims::ended(std::size_t write, std::uint64_t cas) {
   --open_writes_;
   Operation& op = writes_[write];
-  op.end = unique == 0 ? ending::refused : ending::done;
+  op.end = cas == 0 ? ending::refused : ending::done;
   op.lines.front().reply = told::done;
-  op.lines.front().unique = unique;
-  if (disk_ != nullptr && unique != 0) {
+  op.lines.front().cas = cas;
+  if (disk_ != nullptr && cas != 0) {
     held_.push_back({disk_->must_wait_for(), op});
     look_at_disk(false);
     return;

@@ -37,7 +37,7 @@ class StoreWhims final : public WriteWitness {
   void have_whim(runtime::Worker& worker);
 
   /// From now on the end of a preempted write is known once it is on disk.
-  void set_disk(const server::DiskGate& disk) noexcept { disk_ = &disk; }
+  void set_disk(const server::CommitGate& disk) noexcept { disk_ = &disk; }
   /// Writes that are on disk are recorded as done; at the end, `all`, the others as unknown.
   void look_at_disk(bool all);
 
@@ -48,7 +48,7 @@ class StoreWhims final : public WriteWitness {
 
   // --- For PreemptedWrite ---
   void writing() override;
-  void ended(std::size_t write, std::uint64_t unique) override;
+  void ended(std::size_t write, std::uint64_t cas) override;
 
  private:
   static constexpr std::size_t kMostPreempted = 3;  ///< at a time: one worker may have to do them all
@@ -69,7 +69,7 @@ class StoreWhims final : public WriteWitness {
   std::atomic<bool> drawing_{false};
   std::deque<Operation> writes_;  ///< that may be preempted
   std::size_t open_writes_ = 0;
-  const server::DiskGate* disk_ = nullptr;
+  const server::CommitGate* disk_ = nullptr;
   struct HeldWrite {
     std::uint64_t epoch;
     Operation op;

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "server/commit/record_reader.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/posix_disk.hpp"
-#include "server/journal/record_reader.hpp"
 #include "tests/unit/server/journal/read_back.hpp"
 
 namespace mxkv::server {
@@ -25,7 +25,7 @@ runtime::WorkerId worker_id(std::size_t index) {
   return runtime::WorkerId{static_cast<std::uint16_t>(index)};
 }
 
-void append(JournalBuffer& buffer, std::uint64_t order, std::string_view key, std::string_view value = {}) {
+void append(RecordBuffer& buffer, std::uint64_t order, std::string_view key, std::string_view value = {}) {
   PutRecord put;
   put.order = order;
   put.key = key;
@@ -37,7 +37,7 @@ void append(JournalBuffer& buffer, std::uint64_t order, std::string_view key, st
 struct EpochsWorld {
   CommitEpochs epochs{kWorkers, 1, 0};
   BufferShare share{.epochs = &epochs};
-  std::vector<std::unique_ptr<JournalBuffer>> buffers;
+  std::vector<std::unique_ptr<RecordBuffer>> buffers;
   WriterSignal signal;
   std::atomic<bool> ended{false};
 
@@ -45,19 +45,19 @@ struct EpochsWorld {
   std::uint64_t horizon = 0;  ///< published with the epoch before
   std::uint64_t filled = 0;   ///< epochs with records
   std::uint64_t late = 0;
-  std::uint64_t below = 0;                     ///< orders at or below a horizon that was published
-  std::uint64_t limited = 0;                   ///< horizons below the close
-  std::vector<JournalBlock*> ahead[kWorkers];  ///< with labels above the last epoch closed
+  std::uint64_t below = 0;                    ///< orders at or below a horizon that was published
+  std::uint64_t limited = 0;                  ///< horizons below the close
+  std::vector<RecordBlock*> ahead[kWorkers];  ///< with labels above the last epoch closed
 
   EpochsWorld() {
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      buffers.push_back(std::make_unique<JournalBuffer>(share));
+      buffers.push_back(std::make_unique<RecordBuffer>(share));
     }
   }
 
   void work(std::size_t index, std::atomic<std::uint64_t>& time) {
     const runtime::WorkerId id = worker_id(index);
-    JournalBuffer& buffer = *buffers[index];
+    RecordBuffer& buffer = *buffers[index];
     std::minstd_rand random(static_cast<unsigned>(index) + 1);
     bool parked = true;
     std::uint64_t seat = 0;
@@ -114,7 +114,7 @@ struct EpochsWorld {
     const std::uint64_t next_horizon = epochs.horizon_of(epoch);
     bool any = false;
     for (std::size_t i = 0; i < kWorkers; ++i) {
-      for (JournalBlock* block = buffers[i]->collect(); block != nullptr; block = block->next) {
+      for (RecordBlock* block = buffers[i]->collect(); block != nullptr; block = block->next) {
         ahead[i].push_back(block);
       }
       std::size_t taken = 0;
@@ -133,9 +133,9 @@ struct EpochsWorld {
     epochs.publish_durable(epoch, horizon);
   }
 
-  void judge(const JournalBlock& block, std::uint64_t epoch) {
+  void judge(const RecordBlock& block, std::uint64_t epoch) {
     late += block.epoch < epoch ? 1 : 0;
-    RecordReader records{{const_cast<JournalBlock&>(block).payload(), block.payload_bytes}};
+    RecordReader records{{const_cast<RecordBlock&>(block).payload(), block.payload_bytes}};
     while (const auto record = records.next()) {
       below += std::get<PutRecord>(*record).order <= horizon ? 1 : 0;
     }
@@ -208,7 +208,7 @@ struct JournalThreads {
     int count = 0;
     for (int round = 0; round < rounds; ++round) {
       static_cast<void>(journal->begin_round(id, clock.steady_us()));
-      JournalBuffer& buffer = journal->buffer(id);
+      RecordBuffer& buffer = journal->buffer(id);
       buffer.begin_group();
       for (int i = 0; i < 3; ++i) {
         append(buffer, static_cast<std::uint64_t>(++count), "w" + std::to_string(index),

@@ -20,10 +20,11 @@ namespace mxkv::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Exit codes: 0 done; 1 the answer is no (not found, not stored); 2 wrong usage; 3 cannot connect, or no "
-    "answer;\n"
-    "4 the server refuses; 5 login; 6 a file; 130 interrupted.\n"
-    "Without a command: a shell, or the lines of standard input where that is no terminal. See mxkv-cli(1).";
+    "Exit codes: 0 done; 1 negative reply (not found, not stored); 2 wrong usage; 3 cannot connect, or no "
+    "reply;\n"
+    "4 the server refused the request; 5 login failed; 6 file error; 130 interrupted.\n"
+    "Without a command it is a shell, or runs the lines of standard input if that is not a terminal. See "
+    "mxkv-cli(1).";
 
 void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
   app.add_option("--server,-s", settings.server, "HOST:PORT, or unix:PATH")
@@ -31,28 +32,30 @@ void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
       ->type_name("WHERE");
   app.add_option("--user,-u", settings.user, "Log in as this user")->envname("MXKV_USER")->type_name("NAME");
   app.add_option("--password-file", settings.password_file,
-                 "Its first line is the password; else MXKV_PASSWORD is, else it is asked for")
+                 "File whose first line is the password; default: MXKV_PASSWORD, else mxkv-cli asks for it")
       ->type_name("FILE");
-  CLI::Option* const tls = app.add_flag("--tls", settings.tls.on, "Encrypted");
-  app.add_option("--ca", settings.tls.ca, "Certificates that may sign the server's; none: the system's")
+  CLI::Option* const tls = app.add_flag("--tls", settings.tls.on, "Encrypt the connection");
+  app.add_option("--ca", settings.tls.ca,
+                 "Authorities that may sign the server's certificate; default: the system's")
       ->type_name("FILE")
       ->needs(tls);
-  CLI::Option* const certificate = app.add_option("--cert", settings.tls.certificate, "Our own certificate")
-                                       ->type_name("FILE")
-                                       ->needs(tls);
-  app.add_option("--key", settings.tls.key, "Its key, where it is not in the same file")
+  CLI::Option* const certificate =
+      app.add_option("--cert", settings.tls.certificate, "The client's own certificate")
+          ->type_name("FILE")
+          ->needs(tls);
+  app.add_option("--key", settings.tls.key, "The key of --cert, unless it is in the same file")
       ->type_name("FILE")
       ->needs(certificate);
-  app.add_flag("--insecure", settings.tls.insecure, "Take any certificate")->needs(tls);
-  app.add_option("--connect-timeout", settings.connect_seconds, "Most seconds to connect")
+  app.add_flag("--insecure", settings.tls.insecure, "Accept any server certificate")->needs(tls);
+  app.add_option("--connect-timeout", settings.connect_seconds, "Timeout of the connection, in seconds")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
-  app.add_option("--timeout", settings.seconds, "Most seconds without a byte from the server")
+  app.add_option("--timeout", settings.seconds, "Timeout for the next byte of a reply, in seconds")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
   app.add_flag("--json", settings.json,
-               "One JSON document, or one a line; bytes that are no UTF-8 are {\"b64\": ..}");
-  app.add_flag("--keep-going", keep_going, "Lines of standard input: go on behind one that fails");
+               "Print one JSON document, or one per line; bytes that are not UTF-8 are {\"b64\": ..}");
+  app.add_flag("--keep-going", keep_going, "In a script: continue after a line that fails");
   app.add_flag("--escaped", settings.escaped,
                "Keys and values in arguments have escapes: \\n \\t \\0 \\\\ \\xNN");
 }

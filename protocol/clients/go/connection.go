@@ -78,7 +78,7 @@ func (c *connection) ask(ctx context.Context, asked request) error {
 		return fmt.Errorf("mxkv: %w", context.Cause(ctx)) // the deadline may have been set already, whatever was read
 	}
 	if err == nil && !c.inStep() {
-		return fmt.Errorf("%w: more came than was asked for", ErrProtocol)
+		return fmt.Errorf("%w: the server sent more than was asked for", ErrProtocol)
 	}
 	if err == nil || isAnswer(err) || errors.Is(err, ErrProtocol) {
 		return err

@@ -196,13 +196,13 @@ func (c *Client) page(ctx context.Context, where Range, cursor string, how scann
 // goingOn ends a line, with the cursor if there is one.
 func goingOn(line, cursor string) (string, error) {
 	if strings.ContainsAny(line, "\r\n") {
-		return "", wrong("what is asked for does not end a line")
+		return "", wrong("an argument must not have line ends")
 	}
 	if cursor == "" {
 		return line + "\r\n", nil
 	}
 	if needsBase64(cursor) {
-		return "", &Error{"it has blanks or control bytes", -1, []error{ErrBadCursor, ErrClient}}
+		return "", &Error{"a cursor must not have blanks or control bytes", -1, []error{ErrBadCursor, ErrClient}}
 	}
 	return line + " G" + cursor + "\r\n", nil
 }

@@ -151,7 +151,7 @@ func encode(key string) string { return base64.StdEncoding.EncodeToString([]byte
 // keyWords returns the word for a key of mg, ms, md or ma, and the flag that it needs.
 func keyWords(key string) (word, flag string, err error) {
 	if len(key) == 0 || len(key) > longestKey {
-		return "", "", wrong("a key has 1 to %d bytes, not %d", longestKey, len(key))
+		return "", "", wrong("a key must have 1 to %d bytes, not %d", longestKey, len(key))
 	}
 	if !needsBase64(key) {
 		return key, "", nil

@@ -163,7 +163,7 @@ function showState() {
   document.body.className = (status && status.serves ? "" : "is-new ") + (lost ? "is-lost" : state === "ready" ? "is-ready" : "is-busy");
   setText("state-text", state);
   document.title = `${status ? status.host + " – " : ""}mxkv${state === "ready" ? "" : " – " + state}`;
-  const lines = lost ? [status ? `No answer since ${clock(status.time)}; what is shown is of then.` : "The server does not answer."]
+  const lines = lost ? [status ? `No answer since ${clock(status.time)}; the figures are from then.` : "The server does not answer."]
     : status.state === "recovering" ? [`Recovering from the journal: ${percent(status.recovered)}`] : status.overloads;
   const notice = byId("notice");
   const text = lines.join("\n");
@@ -177,7 +177,7 @@ function showFigures(now) {
   const ratio = s.hits.map((hits, i) => hits + s.misses[i] > 0 ? hits / (hits + s.misses[i]) : null);
   setText("f-requests", last < 0 ? "–" : count(total[last]));
   setText("f-p99", last < 0 ? "–" : time(s.p99_ns[last]));
-  setText("f-p50", "half within " + (last < 0 ? "–" : time(s.p50_ns[last])));
+  setText("f-p50", "p50 " + (last < 0 ? "–" : time(s.p50_ns[last])));
   setText("f-hits", last < 0 ? "–" : percent(ratio[last]));
   setText("f-hits-all", now.hits + now.misses ? percent(now.hits / (now.hits + now.misses)) + " since the start" : "no gets yet");
   setText("f-memory", bytes(now.memory.used));
@@ -189,8 +189,8 @@ function showFigures(now) {
   spark("s-requests", total);
   spark("s-p99", s.p99_ns);
   spark("s-hits", ratio, 1);
-  chart("c-requests", [total], { format: count, label: () => `Requests a second in the last three minutes, now ${count(total[last])}` });
-  chart("c-latency", [s.p50_ns, s.p99_ns], { format: time, label: () => `Time in the server in the last three minutes, now half within ${time(s.p50_ns[last])}, 99 percent within ${time(s.p99_ns[last])}` });
+  chart("c-requests", [total], { format: count, label: () => `Requests per second in the last three minutes, now ${count(total[last])}` });
+  chart("c-latency", [s.p50_ns, s.p99_ns], { format: time, label: () => `Latency in the server in the last three minutes, now p50 ${time(s.p50_ns[last])}, p99 ${time(s.p99_ns[last])}` });
   chart("c-hits", [ratio], { format: percent, most: 1, label: () => `Hit ratio in the last three minutes, now ${percent(ratio[last] ?? null)}` });
 }
 
@@ -211,7 +211,7 @@ function showCommands(now) {
     cell(row.cells[3], time(one.p50_ns), one.p50_ns === null ? "quiet" : "");
     cell(row.cells[4], time(one.p99_ns), one.p99_ns === null ? "quiet" : "");
   });
-  setText("n-commands", now.sampled_one_in ? `Times are of ${now.sampled_one_in > 1 ? `one command in ${now.sampled_one_in}` : "all commands"}, over the last ${now.latency_window_s} s.` : "Times are not measured (stats.sample is off).");
+  setText("n-commands", now.sampled_one_in ? `Latencies of ${now.sampled_one_in > 1 ? `one in ${now.sampled_one_in} commands` : "all commands"} in the last ${now.latency_window_s} s.` : "Latencies are not measured (stats.sample is off).");
 }
 
 const kMemory = ["items", "index", "tasks", "output", "buffers", "referenced"];
@@ -281,7 +281,7 @@ function showWorkers(now) {
     setText("j-behind", `${time(journal.behind_ms * 1e6)}, ${bytes(journal.waiting_bytes)}`);
     setText("j-flush", `${time(journal.flush_p50_ns)}, ${time(journal.flush_p99_ns)}`);
     setText("j-size", `${bytes(journal.bytes)} of ${bytes(journal.most)}`);
-    setText("j-checkpoint", journal.checkpoint_running ? `runs, ${percent(journal.checkpoint_ratio)}` : journal.checkpoint_time ? clock(journal.checkpoint_time) : "none yet");
+    setText("j-checkpoint", journal.checkpoint_running ? `running, ${percent(journal.checkpoint_ratio)}` : journal.checkpoint_time ? clock(journal.checkpoint_time) : "none yet");
   }
 }
 
@@ -289,7 +289,7 @@ function showCluster(now) {
   const cluster = now.cluster;
   byId("cluster").hidden = !cluster;
   if (!cluster) return;
-  setText("c-map", `${cluster.name}, map ${cluster.map_version}: ${cluster.shards} shards, ${cluster.nodes_alive} nodes there; this one is ${cluster.node}${cluster.last_error ? `. ${cluster.last_error}` : ""}`);
+  setText("c-map", `Cluster ${cluster.name}, map version ${cluster.map_version}: ${cluster.shards} shards, ${cluster.nodes_alive} nodes alive. This node is ${cluster.node}.${cluster.last_error ? ` Last error: ${cluster.last_error}` : ""}`);
   rows("t-cluster", cluster.held.length, 3).forEach((row, i) => {
     const one = cluster.held[i];
     cell(row.cells[0], `${one.id} ${one.role}`);
@@ -298,10 +298,10 @@ function showCluster(now) {
   });
 }
 
-const kForAdministrators = "For administrators: it names keys and clients.";
+const kForAdministrators = "Log in as an administrator to see keys and clients.";
 function showHot(now) {
   if (!now.hot) { nothing("t-hot", kForAdministrators); return; }
-  if (!now.hot.length) { nothing("t-hot", now.sampled_one_in ? "No key is asked for much more often than others." : "Keys are not counted (stats.sample is off)."); return; }
+  if (!now.hot.length) { nothing("t-hot", now.sampled_one_in ? "No key is requested much more often than the others." : "Keys are not counted (stats.sample is off)."); return; }
   something("t-hot");
   rows("t-hot", now.hot.length, 2).forEach((row, i) => {
     const one = now.hot[i], shown = `${one.kind} ${one.name}`;
@@ -311,13 +311,13 @@ function showHot(now) {
     }
     row.cells[0].lastChild.style.width = 100 * Math.min(1, one.requests / now.hot[0].requests) + "%";
     cell(row.cells[1], count(one.requests), "number");
-    row.cells[1].title = `${count(one.least)} to ${count(one.most)} in the last 30 to 60 s`;
+    row.cells[1].title = `estimate; ${count(one.least)} to ${count(one.most)} requests in the last 30 to 60 s`;
   });
 }
 
 function showSlow(now) {
   if (!now.slow) { nothing("t-slow", kForAdministrators); return; }
-  if (!now.slow.length) { nothing("t-slow", now.slow_from_ms && now.sampled_one_in ? `Of the requests that were timed, none took ${now.slow_from_ms} ms.` : "Slow requests are not kept (stats.slow or stats.sample is off)."); return; }
+  if (!now.slow.length) { nothing("t-slow", now.slow_from_ms && now.sampled_one_in ? `No timed request took ${now.slow_from_ms} ms or longer.` : "Slow requests are not recorded (stats.slow or stats.sample is off)."); return; }
   something("t-slow");
   rows("t-slow", now.slow.length, 2).forEach((row, i) => {
     const one = now.slow[i], shown = JSON.stringify(one);
@@ -444,10 +444,10 @@ async function ask(prefix) {
     byId("p-prefix").value = found.name;
     const all = found.groups.concat(found.single, found.others);
     const items = all.reduce((sum, one) => sum + one.items, 0), size = all.reduce((sum, one) => sum + one.bytes, 0);
-    setText("p-note", items ? `${count(found.prefixes)} prefixes, ${count(items)} items, ${bytes(size)} of keys and values; ${found.exact ? "counted" : "estimated, small ones may be missing"}.` : "No keys there.");
+    setText("p-note", items ? `${count(found.prefixes)} prefixes, ${count(items)} items, ${bytes(size)} of keys and values; ${found.exact ? "counted" : "estimated, small ones may be missing"}.` : "No keys with this prefix.");
     layMap();
   } catch (error) {
-    setText("p-note", `That did not work: ${error.message}`);
+    setText("p-note", `The count failed: ${error.message}`);
   }
 }
 byId("p-form").addEventListener("submit", (event) => {

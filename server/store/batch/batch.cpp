@@ -61,7 +61,7 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
   if (keeps_version(old)) {
     made->take_version(*old);
   } else {
-    key.cas = mint(*made, key.cas, worker);
+    key.order = mint(*made, key.order, worker);
   }
   shown_ = made;
   key.current = made;
@@ -98,17 +98,9 @@ std::size_t BatchLine::reply_bytes() const noexcept {
 }
 
 std::string_view BatchLine::failure() const noexcept {
-  switch (decision_.result) {
-    case point_result::not_stored:
-      return "NS";
-    case point_result::exists:
-      return "EX";
-    case point_result::not_found:
-      return "NF";
-    default:
-      MXKV_DCHECK(failed(), "a line that was done has no failure");
-      return text_of(decision_.result);
-  }
+  MXKV_DCHECK(failed(), "a line that was done has no failure");
+  const protocol::ReplyCodeRow& row = protocol::row_of(decision_.result);
+  return row.meta.empty() ? row.text : row.meta;
 }
 
 void BatchLine::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
@@ -207,12 +199,12 @@ bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
 
 namespace {
 
-/// The change of a key for the commit point. Its order is above key.cas: lines have shown uniques up to that,
+/// The change of a key for the commit point. Its order is above key.order: lines have shown cas values up to that,
 /// also for items that later lines removed.
 index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Worker& worker) noexcept {
   using index::Change;
   if (key.maker == nullptr) {
-    const std::uint64_t order = next_order(key.cas, worker);
+    const std::uint64_t order = next_order(key.order, worker);
     if (key.found == nullptr) {
       return Change::unseen(order);
     }
@@ -224,7 +216,7 @@ index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Work
   }
   return put.expiry() == key.found->expiry()
              ? Change::unseen()  // only the mark of the client that won it
-             : Change::touched(next_order(key.cas, worker), put.expiry(), put.marks());
+             : Change::touched(next_order(key.order, worker), put.expiry(), put.marks());
 }
 
 }  // namespace

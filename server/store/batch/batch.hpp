@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "protocol/reply.hpp"
+#include "server/store/batch/received_batch.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/key_partition.hpp"
 #include "server/store/point/write_operation.hpp"
-#include "server/store/session_store.hpp"
 
 namespace mxkv::server {
 
@@ -27,7 +27,7 @@ struct BatchKey {
   Item* found = nullptr;       ///< the tree's item; null: none, or one that does not count
   Item* current = nullptr;     ///< the item after the lines so far; null: none
   BatchLine* maker = nullptr;  ///< the line that owns `current`; null: the tree does
-  std::uint64_t cas = 0;       ///< greatest unique so far; the next is greater
+  std::uint64_t order = 0;     ///< the greatest so far; the next is greater
   bool may_be_made = false;    ///< a line makes an item if there is none
   bool placed = false;         ///< the batch put a placeholder for it, which counts as absent
   bool removed = false;        ///< by the lines so far: the tree's item goes

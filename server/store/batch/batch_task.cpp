@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 
@@ -37,10 +37,10 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
   if (found) {
     Item* const item = ItemRecord::item(old);
     key_->current = key_->found = key_->placed ? nullptr : item;
-    key_->cas = order_before(item, here());
+    key_->order = order_before(item, here());
     return {};
   }
-  key_->cas = 0;
+  key_->order = 0;
   if (!key_->may_be_made) {
     return {};
   }
@@ -56,11 +56,11 @@ Decision BatchKeyTask::look_up(bool found, std::uint64_t old, runtime::Worker& w
 index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t /*old*/, std::uint64_t value,
                                    runtime::Worker& worker) noexcept {
   if (phase_ == batch_phase::look_up) {  // the placeholder
-    key_->cas = WriteOperation::mint(*ItemRecord::item(value), leaf.order_floor(), worker);
+    key_->order = WriteOperation::mint(*ItemRecord::item(value), leaf.order_floor(), worker);
     return index::Change::unseen();
   }
-  if (phase_ == batch_phase::undo) {  // lines have shown uniques up to key_->cas
-    return index::Change::unseen(next_order(key_->cas, worker));
+  if (phase_ == batch_phase::undo) {  // lines have shown cas values up to key_->order
+    return index::Change::unseen(next_order(key_->order, worker));
   }
   if (key_->maker != nullptr) {
     if (const std::uint32_t expiry = key_->current->expiry(); expiry != 0) {
@@ -208,9 +208,9 @@ step BatchTask::answer(runtime::Worker& worker) {
   MXKV_ASSERT(left_.load(std::memory_order_relaxed) == 0, "no key is under way when its batch is answered");
   MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
   MXKV_DCHECK(phase_ != batch_phase::look_up, "a batch is answered when it was applied or undone");
-  auto& replies = *worker.local<WorkerContext>().replies;
-  await_write(address_, worker);
-  ReplyQueue* const queue = replies.find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ConnectionTable& replies = *context.replies;
+  ReplyQueue* const queue = replies.find(address_, saw_change(context));
   batch_->answer(queue, address_.ticket, worker);
   if (queue != nullptr) {
     queue->close(address_.ticket);

@@ -16,9 +16,9 @@ Item::Shape shape_like(const Item& old, std::uint64_t value_bytes) noexcept {
 }
 
 /// For items that stay the same version.
-void keep_unique(Item::Shape& shape, const Item& old) noexcept {
-  shape.unique_field = old.has_unique_field();
-  shape.unique = shape.unique_field ? old.unique() : 0;
+void keep_cas(Item::Shape& shape, const Item& old) noexcept {
+  shape.cas_field = old.has_cas_field();
+  shape.cas = shape.cas_field ? old.cas() : 0;
 }
 
 /// Adds the value of `source` to a list; false: out of memory.
@@ -56,11 +56,11 @@ Item* with_shape(runtime::Worker& worker, const Item::Shape& shape, const Item& 
 }  // namespace
 
 Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, const Item& back,
-                  const std::uint64_t* unique) noexcept {
+                  const std::uint64_t* cas) noexcept {
   Item::Shape shape = shape_like(old, front.value_bytes() + back.value_bytes());
   shape.marks &= Item::kBinary;  // the value is new: neither stale nor owed
-  shape.unique_field = unique != nullptr;
-  shape.unique = unique != nullptr ? *unique : 0;
+  shape.cas_field = cas != nullptr;
+  shape.cas = cas != nullptr ? *cas : 0;
   Item* joined = Item::create(worker, shape);
   if (joined == nullptr) {
     return nullptr;
@@ -95,18 +95,18 @@ Item* with_expiry(runtime::Worker& worker, const Item& old, std::uint32_t expiry
   Item::Shape shape = shape_like(old, old.value_bytes());
   shape.expiry = expiry;
   shape.expiry_field = true;
-  keep_unique(shape, old);
+  keep_cas(shape, old);
   return with_shape(worker, shape, old);
 }
 
 Item* with_marks(runtime::Worker& worker, const Item& old, std::uint32_t expiry, std::uint32_t marks,
-                 const std::uint64_t* unique) noexcept {
+                 const std::uint64_t* cas) noexcept {
   Item::Shape shape = shape_like(old, old.value_bytes());
   shape.expiry = expiry;
   shape.expiry_field = expiry != 0;
   shape.marks = marks;
-  shape.unique_field = unique != nullptr;
-  shape.unique = unique != nullptr ? *unique : 0;
+  shape.cas_field = cas != nullptr;
+  shape.cas = cas != nullptr ? *cas : 0;
   Item* made = with_shape(worker, shape, old);
   if (made != nullptr) {
     made->take_access(old);
@@ -116,7 +116,7 @@ Item* with_marks(runtime::Worker& worker, const Item& old, std::uint32_t expiry,
 
 Item* copy_of(runtime::Worker& worker, const Item& old) noexcept {
   Item::Shape shape = shape_like(old, old.value_bytes());
-  keep_unique(shape, old);
+  keep_cas(shape, old);
   return with_shape(worker, shape, old);
 }
 

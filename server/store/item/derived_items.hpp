@@ -9,12 +9,12 @@
 namespace mxkv::server {
 
 /// `old` (key, flags, expiry) with the values of `front` and `back` joined. Large values share their chunks.
-/// `unique`: the number that a client chose, or null.
+/// `cas`: the number that a client chose, or null.
 [[nodiscard]] Item* join_values(runtime::Worker& worker, const Item& old, const Item& front, const Item& back,
-                                const std::uint64_t* unique = nullptr) noexcept;
-/// `old` with another expiry, these marks, and a unique as above. The caller mints a new version.
+                                const std::uint64_t* cas = nullptr) noexcept;
+/// `old` with another expiry, these marks, and a cas as above. The caller mints a new version.
 [[nodiscard]] Item* with_marks(runtime::Worker& worker, const Item& old, std::uint32_t expiry,
-                               std::uint32_t marks, const std::uint64_t* unique) noexcept;
+                               std::uint32_t marks, const std::uint64_t* cas) noexcept;
 /// `old` with another small value.
 [[nodiscard]] Item* with_value(runtime::Worker& worker, const Item& old, std::string_view value) noexcept;
 /// `old` with an expiry field, set to `expiry`.

@@ -3,7 +3,6 @@
 #include <new>
 
 #include "protocol/reply.hpp"
-#include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
 
@@ -22,9 +21,9 @@ Item::Item(const Shape& shape, Word state) noexcept
     new (out) std::atomic<std::uint32_t>(shape.expiry);
     out += sizeof(std::uint32_t);
   }
-  if ((state & kHasUnique) != 0) {
-    std::memcpy(out, &shape.unique, sizeof shape.unique);
-    out += sizeof shape.unique;
+  if ((state & kHasCas) != 0) {
+    std::memcpy(out, &shape.cas, sizeof shape.cas);
+    out += sizeof shape.cas;
   }
   MXKV_DCHECK(out == key().data(), "the key lies where it is read");
   std::memcpy(out, shape.key.data(), shape.key.size());
@@ -36,7 +35,7 @@ Item::Item(const Shape& shape, Word state) noexcept
 Item* Item::create(runtime::Worker& worker, const Shape& shape) noexcept {
   const Word state =
       (shape.flags != 0 ? kHasFlags : 0U) | (shape.expiry != 0 || shape.expiry_field ? kHasExpiry : 0U) |
-      (shape.large() ? kLarge : 0U) | (shape.unique_field ? kHasUnique : 0U) | shape.marks << kMarkShift;
+      (shape.large() ? kLarge : 0U) | (shape.cas_field ? kHasCas : 0U) | shape.marks << kMarkShift;
   std::size_t bytes = key_offset(state) + shape.key.size();
   bytes = shape.large() ? ((bytes + 7) & ~std::size_t{7}) + sizeof(ChunkList*) : bytes + shape.value_bytes;
   void* memory = worker.items().allocate_ahead(bytes);
@@ -56,14 +55,6 @@ void Item::destroy(runtime::Worker& worker, Item* item) noexcept {
 
 std::size_t Item::rarer_memory_bytes() const noexcept {
   return block_bytes() + (large() && list() != nullptr ? list()->memory_bytes() : 0);
-}
-
-void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
-  Item* gone = item(word);
-  auto& counters = worker.local<WorkerContext>().counters;
-  counters.count(counter::items_removed);
-  counters.count(counter::bytes_removed, gone->memory_bytes());
-  Item::destroy(worker, gone);
 }
 
 }  // namespace mxkv::server

@@ -2,11 +2,11 @@
 //
 //   0               8                              12        16         20         28
 //   +---------------+------------------------------+---------+----------+----------+-----+-------------------+
-//   | access, order | lengths and state            | [flags] | [expiry] | [unique] | key | value, or pointer |
+//   | access, order | lengths and state            | [flags] | [expiry] | [cas] | key | value, or pointer |
 //   | u11, u53      | key u8, value u14, state u10 | u32     | atomic   | u64      |     | to ChunkList      |
 //   +---------------+------------------------------+---------+----------+----------+-----+-------------------+
 //
-// Flags, expiry and a unique chosen by the client exist only if the state says so: most items have none. The
+// Flags, expiry and a cas chosen by the client exist only if the state says so: most items have none. The
 // pointer is 8-byte aligned. Key, value and order never change once the item is in the tree: an update swaps
 // the leaf's pointer. Under the leaf's latch a touch may change the expiry, and a write may set the mark that
 // a client won the item. Readers note their access at any time.
@@ -31,7 +31,7 @@ inline constexpr std::size_t kMostMiddling = 512;
 
 class Item {
  public:
-  static constexpr std::size_t kMostBeforeKey = 20;  ///< without a unique chosen by a client
+  static constexpr std::size_t kMostBeforeKey = 20;  ///< without a cas chosen by a client
 
   /// Marks that meta commands keep with an item.
   static constexpr std::uint32_t kAllMarks = 7;
@@ -49,8 +49,8 @@ class Item {
     std::uint32_t expiry = 0;   ///< steady seconds; 0: never
     bool expiry_field = false;  ///< make room for an expiry even if it is 0
     std::uint32_t marks = 0;
-    bool unique_field = false;  ///< the client chooses the unique
-    std::uint64_t unique = 0;
+    bool cas_field = false;  ///< the client chooses the cas
+    std::uint64_t cas = 0;
     [[nodiscard]] bool large() const noexcept { return value_bytes > kInlineValueBytes; }
   };
 
@@ -88,15 +88,15 @@ class Item {
                 std::memory_order_relaxed);
   }
   /// The number that clients compare: the order, unless a client chose another.
-  [[nodiscard]] std::uint64_t unique() const noexcept {
-    if (!has_unique_field()) [[likely]] {
+  [[nodiscard]] std::uint64_t cas() const noexcept {
+    if (!has_cas_field()) [[likely]] {
       return order();
     }
-    std::uint64_t unique = 0;
-    std::memcpy(&unique, bytes() + unique_offset(word()), sizeof unique);
-    return unique;
+    std::uint64_t cas = 0;
+    std::memcpy(&cas, bytes() + cas_offset(word()), sizeof cas);
+    return cas;
   }
-  [[nodiscard]] bool has_unique_field() const noexcept { return has(word(), kHasUnique); }
+  [[nodiscard]] bool has_cas_field() const noexcept { return has(word(), kHasCas); }
 
   /// Notes that a client read the item. Any reader, at any time; stores only if the stamp changes.
   void note_access(std::uint64_t now_us) noexcept {
@@ -168,7 +168,7 @@ class Item {
     [[nodiscard]] std::size_t inline_length() const noexcept { return inline_bytes(word_); }
     /// It has nothing but a key and, directly behind it, a value: no field, no list.
     [[nodiscard]] bool plain() const noexcept {
-      return !has(word_, kHasFlags | kHasExpiry | kLarge | kHasUnique);
+      return !has(word_, kHasFlags | kHasExpiry | kLarge | kHasCas);
     }
     [[nodiscard]] std::string_view plain_key() const noexcept { return {plain_begin(), key_bytes(word_)}; }
     /// Where the key of a plain item begins.
@@ -236,7 +236,7 @@ class Item {
   /// Bytes of the item's own block.
   [[nodiscard]] std::size_t block_bytes() const noexcept {
     const Word word = this->word();
-    if (!has(word, kHasFlags | kHasExpiry | kLarge | kHasUnique)) [[likely]] {
+    if (!has(word, kHasFlags | kHasExpiry | kLarge | kHasCas)) [[likely]] {
       return kOptionalOffset + key_bytes(word) + inline_bytes(word);
     }
     return value_offset(word) + (has(word, kLarge) ? sizeof(ChunkList*) : inline_bytes(word));
@@ -264,7 +264,7 @@ class Item {
   static constexpr Word kHasFlags = Word{1} << kStateShift;
   static constexpr Word kHasExpiry = Word{2} << kStateShift;
   static constexpr Word kLarge = Word{4} << kStateShift;
-  static constexpr Word kHasUnique = Word{8} << kStateShift;
+  static constexpr Word kHasCas = Word{8} << kStateShift;
   static constexpr unsigned kMarkShift = kStateShift + 4;
   static constexpr Word kToBeRenewed = Word{kStale | kWon} << kMarkShift;
   static constexpr std::size_t kOptionalOffset = 12;
@@ -286,11 +286,11 @@ class Item {
   [[nodiscard]] static std::size_t expiry_offset(Word word) noexcept {
     return kOptionalOffset + ((word >> (kStateShift - 2)) & 4U);
   }
-  [[nodiscard]] static std::size_t unique_offset(Word word) noexcept {
+  [[nodiscard]] static std::size_t cas_offset(Word word) noexcept {
     return expiry_offset(word) + ((word >> (kStateShift - 1)) & 4U);
   }
   [[nodiscard]] static std::size_t key_offset(Word word) noexcept {
-    return unique_offset(word) + ((word >> kStateShift) & 8U);
+    return cas_offset(word) + ((word >> kStateShift) & 8U);
   }
   [[nodiscard]] static std::size_t value_offset(Word word) noexcept {
     const std::size_t end = key_offset(word) + key_bytes(word);
@@ -352,42 +352,5 @@ static_assert(sizeof(Item) == 12);
   MXKV_DCHECK(made->block_bytes() == bytes, "an item ends where its block does");
   return made;
 }
-
-/// How the index sees items: a leaf's value word is the item's address, with the number of cache lines that a
-/// reader will touch in the upper 16 bits.
-struct ItemRecord {
-  /// The hardware prefetches lines beyond this.
-  static constexpr std::uint64_t kMaxLines = 16;
-
-  [[nodiscard]] static std::uint64_t word(const Item* item) noexcept {
-    const auto address = reinterpret_cast<std::uint64_t>(item);
-    MXKV_DCHECK(address >> 48U == 0, "the upper bits of an address are free for lines");
-    const std::uint64_t lines =
-        (address % runtime::kCacheLineBytes + item->block_bytes() + runtime::kCacheLineBytes - 1) /
-        runtime::kCacheLineBytes;
-    return address | ((lines < kMaxLines ? lines : kMaxLines) << 48U);
-  }
-  [[nodiscard]] static Item* item(std::uint64_t word) noexcept {
-    return reinterpret_cast<Item*>(word & ((std::uint64_t{1} << 48U) - 1));
-  }
-  [[nodiscard]] static std::string_view key(std::uint64_t word) noexcept {
-    const Item::View view{*item(word)};
-    return view.plain() ? view.plain_key() : view.key();
-  }
-  /// The line-aligned address to prefetch from.
-  [[nodiscard]] static const void* address(std::uint64_t word) noexcept {
-    return reinterpret_cast<const void*>(word & ((std::uint64_t{1} << 48U) - runtime::kCacheLineBytes));
-  }
-  [[nodiscard]] static unsigned lines(std::uint64_t word) noexcept {
-    return static_cast<unsigned>(word >> 48U);
-  }
-  /// As lines(), but only up to the end of a key of this length.
-  [[nodiscard]] static unsigned key_lines(std::uint64_t word, std::size_t key_bytes) noexcept {
-    const std::uint64_t end = word % runtime::kCacheLineBytes + Item::kMostBeforeKey + key_bytes;
-    return static_cast<unsigned>((end + runtime::kCacheLineBytes - 1) / runtime::kCacheLineBytes);
-  }
-  /// Frees an item of a tree that is being taken apart.
-  static void release(runtime::Worker& worker, std::uint64_t word) noexcept;
-};
 
 }  // namespace mxkv::server

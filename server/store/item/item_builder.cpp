@@ -15,8 +15,8 @@ void shape_for_meta(Item::Shape& shape, const protocol::MetaFlags& flags, const 
     shape.expiry = expiry_from(flags.vivify_exptime, moment);
   }
   shape.marks = flags.binary_key ? std::uint32_t{Item::kBinary} : 0U;
-  shape.unique_field = flags.unique != 0;
-  shape.unique = flags.unique;
+  shape.cas_field = flags.cas != 0;
+  shape.cas = flags.cas;
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
                .terms = protocol::command_of(request.op).terms,
                .op = request.op,
                .exptime = request.exptime,
-               .compare = request.cas_unique} {
+               .compare = request.cas} {
   build(worker, request);
 }
 
@@ -37,7 +37,7 @@ ItemBuilder::ItemBuilder(runtime::Worker& worker, const protocol::Request& reque
                .terms = protocol::command_of(request.op).terms,
                .op = request.op,
                .exptime = request.exptime,
-               .compare = request.cas_unique} {
+               .compare = request.cas} {
   MXKV_DCHECK(value_bytes_ == value.size() && value_bytes_ <= kInlineValueBytes,
               "a large value comes in pieces");
   build(worker, request);

@@ -17,10 +17,10 @@ std::string_view piece_of_list(const void* object, std::uint32_t index) noexcept
 
 void write_large_value(ReplyQueue& queue, std::uint32_t ticket, std::string_view key, const Item::View& item,
                        ReplyForm form, runtime::Worker& worker) {
-  const std::uint64_t unique = item.item().unique();
+  const std::uint64_t cas = item.item().cas();
   char* header = queue.reserve(ticket, kAroundValue);
   queue.commit(ticket, protocol::write_value_header(header, key, item.flags(), item.value_bytes(),
-                                                    form.with_cas ? &unique : nullptr));
+                                                    form.with_cas ? &cas : nullptr));
   write_data(queue, ticket, item.item(), form.end_line ? protocol::kCrLfEnd : protocol::kCrLf, worker);
 }
 

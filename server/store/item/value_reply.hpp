@@ -25,13 +25,13 @@ inline constexpr std::string_view kMetaValue = "VA ";
 [[gnu::always_inline]] inline char* write_inline_value(char* out, std::string_view key,
                                                        const Item::View& item, ReplyForm form) noexcept {
   const std::string_view value = item.value();
-  const std::uint64_t unique = form.with_cas ? item.item().unique() : 0;
-  out = protocol::write_value_header(out, key, item.flags(), value.size(), form.with_cas ? &unique : nullptr);
+  const std::uint64_t cas = form.with_cas ? item.item().cas() : 0;
+  out = protocol::write_value_header(out, key, item.flags(), value.size(), form.with_cas ? &cas : nullptr);
   out = protocol::write_text(protocol::write_short_text(out, value), protocol::kCrLf);
   return form.end_line ? protocol::write_text(out, protocol::kEnd) : out;
 }
 
-/// The same for a plain item, without a unique. The value has at most kMostMiddling bytes.
+/// The same for a plain item, without a cas. The value has at most kMostMiddling bytes.
 [[gnu::always_inline]] inline char* write_plain_value(char* out, const Item::PlainView& item,
                                                       bool end_line) noexcept {
   const std::string_view value = item.value();

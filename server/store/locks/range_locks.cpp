@@ -2,7 +2,7 @@
 
 #include "runtime/base/paths.hpp"
 #include "runtime/base/probe.hpp"
-#include "server/store/worker_context.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "server/store/worker_context.hpp"
+#include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "index/sample_task.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

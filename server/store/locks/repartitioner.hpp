@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "server/store/core/store_state.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 

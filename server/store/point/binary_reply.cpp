@@ -1,6 +1,5 @@
 #include "server/store/point/binary_reply.hpp"
 
-#include "protocol/reply.hpp"
 #include "server/store/item/value_reply.hpp"
 
 namespace mxkv::server {
@@ -8,7 +7,6 @@ namespace mxkv::server {
 using protocol::binary_status;
 using protocol::BinaryForm;
 using protocol::kBinaryHeaderBytes;
-using protocol::opcode;
 
 namespace {
 
@@ -23,41 +21,28 @@ char* reserve(ReplyQueue& queue, std::uint32_t ticket, std::size_t value_bytes =
 
 void write_number_reply(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form,
                         const PointOutcome& outcome) {
-  char* const out = write_binary_header(reserve(queue, ticket), form,
-                                        {.body = kNumberBytes, .cas = outcome.shown->unique()});
+  char* const out =
+      write_binary_header(reserve(queue, ticket), form, {.body = kNumberBytes, .cas = outcome.shown->cas()});
   queue.commit(ticket, protocol::write_big64(out, outcome.number));
 }
 
 // As memcached does, the reply to a touch has the item's flags.
 void write_touched(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, const Item& item) {
   char* const out = write_binary_header(reserve(queue, ticket), form,
-                                        {.extras = kFlagsBytes, .body = kFlagsBytes, .cas = item.unique()});
+                                        {.extras = kFlagsBytes, .body = kFlagsBytes, .cas = item.cas()});
   queue.commit(ticket, protocol::write_big32(out, item.flags()));
 }
 
 }  // namespace
-
-binary_status binary_not_stored(opcode code) noexcept {
-  switch (code) {
-    case opcode::add:
-    case opcode::addq:
-      return binary_status::key_exists;
-    case opcode::replace:
-    case opcode::replaceq:
-      return binary_status::key_missing;
-    default:
-      return binary_status::not_stored;
-  }
-}
 
 void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, binary_status status) {
   queue.commit(ticket, protocol::write_binary_error(queue.reserve(ticket, protocol::kMostBinaryErrorBytes),
                                                     form, status));
 }
 
-void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t unique) {
+void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::uint64_t cas) {
   if (!form.quiet()) {
-    queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = unique}));
+    queue.commit(ticket, write_binary_header(reserve(queue, ticket), form, {.cas = cas}));
   }
 }
 
@@ -71,7 +56,7 @@ void write_binary_value(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form
                             {.extras = kFlagsBytes,
                              .key = key.size(),
                              .body = kFlagsBytes + key.size() + bytes,
-                             .cas = item.unique()});
+                             .cas = item.cas()});
   out = protocol::write_text(protocol::write_big32(out, item.flags()), key);
   queue.commit(ticket, protocol::write_text(out, value));
   if (item.large()) {
@@ -96,24 +81,13 @@ void write_binary_miss(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form,
 void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcome& outcome,
                         runtime::Worker& worker) {
   const BinaryForm form = outcome.request.flags->binary;
-  const auto fails = [&](binary_status status) { write_binary_error(queue, ticket, form, status); };
   switch (outcome.result) {
-    case point_result::not_stored:
-      return fails(binary_not_stored(form.code));
-    case point_result::exists:
-      return fails(binary_status::key_exists);
-    case point_result::non_numeric:
-      return fails(binary_status::not_a_number);
-    case point_result::no_memory:
-      return fails(binary_status::no_memory);
-    case point_result::too_large:
-      return fails(binary_status::too_large);
     case point_result::not_found:
       if (outcome.request.terms.action == protocol::point_action::read) {
         write_binary_miss(queue, ticket, form, outcome.request.key);
         return;
       }
-      return fails(binary_status::key_missing);
+      break;
     case point_result::value:
       write_binary_value(queue, ticket, form, *outcome.shown, worker);
       return;
@@ -129,15 +103,20 @@ void write_binary_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutc
       }
       return;
     case point_result::stored:
-      write_binary_success(queue, ticket, form, outcome.shown->unique());
+      write_binary_success(queue, ticket, form, outcome.shown->cas());
       return;
+    default:
+      break;
   }
+  write_binary_error(queue, ticket, form, status_of(outcome.result, form.code));
 }
 
-void answer_binary(ConnectionTable& replies, const ReplyAddress& address, BinaryForm form,
-                   binary_status status) {
-  if (ReplyQueue* const queue = replies.find(address); queue != nullptr) {
-    if (status == binary_status::success) {
+void answer_code(ConnectionTable& replies, const ReplyAddress& address, Seen seen, BinaryForm form,
+                 protocol::reply_code code) {
+  if (!form.given()) {
+    replies.reply(address, seen, text_of(code));
+  } else if (ReplyQueue* const queue = replies.find(address, seen); queue != nullptr) {
+    if (const binary_status status = status_of(code); status == binary_status::success) {
       write_binary_success(*queue, address.ticket, form);
     } else {
       write_binary_error(*queue, address.ticket, form, status);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "protocol/binary_reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/point/point_outcome.hpp"
 
@@ -22,14 +23,12 @@ void write_binary_miss(ReplyQueue& queue, std::uint32_t ticket, protocol::Binary
                        std::string_view key);
 void write_binary_error(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
                         protocol::binary_status status);
-/// For a success with no data but perhaps a unique. Writes nothing if the request is quiet.
+/// For a success with no data but perhaps a cas. Writes nothing if the request is quiet.
 void write_binary_success(ReplyQueue& queue, std::uint32_t ticket, protocol::BinaryForm form,
-                          std::uint64_t unique = 0);
-/// memcached's status for a value that was not stored because of what the key refers to.
-[[nodiscard]] protocol::binary_status binary_not_stored(protocol::opcode code) noexcept;
+                          std::uint64_t cas = 0);
 
-/// Writes and closes the whole reply of a request without a key.
-void answer_binary(ConnectionTable& replies, const ReplyAddress& address, protocol::BinaryForm form,
-                   protocol::binary_status status);
+/// Writes and closes the whole reply of a request without a key, in the protocol of its form.
+void answer_code(ConnectionTable& replies, const ReplyAddress& address, Seen seen, protocol::BinaryForm form,
+                 protocol::reply_code code);
 
 }  // namespace mxkv::server

@@ -6,11 +6,11 @@
 
 #include "protocol/get_lines.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/store_task.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/point/meta_get_task.hpp"
-#include "server/store/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
@@ -54,8 +54,7 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   }
 
   runtime::step on_missing(runtime::Worker& worker) {
-    await_read(nullptr, *this, address_, worker);
-    return missed(worker);
+    return missed(saw(nullptr, *this, worker.local<WorkerContext>()), worker);
   }
 
  private:
@@ -90,13 +89,14 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
   [[nodiscard, gnu::always_inline]] bool show_usual(const Item::PlainView& item, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     const std::size_t bytes = item.value().size();
-    if (bytes > kMostMiddling || !Liveness{worker}(item) || must_await(item, *this, context) ||
-        context.watch->wants(watched::kFetchers) || (kOfMeta && item.to_be_renewed())) [[unlikely]] {
+    if (bytes > kMostMiddling || !Liveness{worker}(item) || context.watch->wants(watched::kFetchers) ||
+        (kOfMeta && item.to_be_renewed())) [[unlikely]] {
       return false;
     }
     ConnectionTable& replies = *context.replies;
-    char* out = kNext ? replies.reserve_next(address_, kAroundValue + bytes)
-                      : replies.reserve_early(address_, kAroundValue + bytes);
+    const Seen seen = saw(item, *this, context);
+    char* out = kNext ? replies.reserve_next(address_, seen, kAroundValue + bytes)
+                      : replies.reserve_early(address_, seen, kAroundValue + bytes);
     if (out == nullptr) [[unlikely]] {
       return false;
     }
@@ -139,27 +139,25 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     const Item::View item{found};
     if (const Liveness live{worker}; !live(item)) {
       context.counters.count(live.is_flushed(item) ? counter::get_flushed : counter::get_expired);
-      await_read(&found, *this, address_, context);
+      const Seen seen = saw(&found, *this, context);
       start_expiry(worker, value);
-      return missed(worker);
+      return missed(seen, worker);
     }
     if (form().meta && found.to_be_renewed()) {
       return hand_on(worker);
     }
-    ReplyQueue* const queue = context.replies->find(address_);
-    if (queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) {
+    if (context.replies->waits_for_room(address_)) {
       worker.repin(*this);
       static_cast<void>(restart(false));
       return runtime::step::later;
     }
     context.counters.count(counter::get_hits);
     count_meta(context);
-    await_read(&found, *this, address_, context);
     found.note_access(worker.now_us());
     if (context.watch->wants(watched::kFetchers)) {
       context.watch->fetched(worker, item.key(), true, item.value_bytes(), descriptor_of(address_));
     }
-    if (queue != nullptr) {
+    if (ReplyQueue* const queue = context.replies->find(address_, saw(&found, *this, context))) {
       if (is_binary()) {
         write_binary_value(*queue, address_.ticket, binary_form(), found, worker);
       } else if (form().meta) {
@@ -184,14 +182,14 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return runtime::step::done;
   }
 
-  runtime::step missed(runtime::Worker& worker) {
+  runtime::step missed(Seen seen, runtime::Worker& worker) {
     auto& context = worker.local<WorkerContext>();
     context.counters.count(counter::get_misses);
     count_meta(context);
     if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
       context.watch->fetched(worker, key(), false, 0, descriptor_of(address_));
     }
-    if (ReplyQueue* queue = context.replies->find(address_)) {
+    if (ReplyQueue* queue = context.replies->find(address_, seen)) {
       if (is_binary()) {
         write_binary_miss(*queue, address_.ticket, binary_form(), key());
       } else {

@@ -1,6 +1,6 @@
 #include "server/store/point/meta_get_task.hpp"
 
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/point/owner_reads.hpp"
 #include "server/store/point/point_decisions.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -16,12 +16,11 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
   Item& item = *ItemRecord::item(value);
   if (const Liveness live{worker}; !live(Item::View{item})) {
     context.counters.count(live.is_flushed(Item::View{item}) ? counter::get_flushed : counter::get_expired);
-    await_read(&item, *this, address_, context);
+    const Seen seen = saw(&item, *this, context);
     start_expiry(worker, value);
-    return missed(worker);
+    return missed(seen, worker);
   }
-  if (ReplyQueue* const queue = context.replies->find(address_);
-      queue != nullptr && context.replies->waits_for_room(*queue, address_.ticket)) [[unlikely]] {
+  if (context.replies->waits_for_room(address_)) [[unlikely]] {
     worker.repin(*this);
     static_cast<void>(restart(false));
     return step::later;
@@ -38,11 +37,10 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     item.note_access(worker.now_us());  // at once, so that the next reader sees it
   }
   if (renews) {
-    if (ReplyQueue* queue = context.replies->find(address_);
-        queue != nullptr && !queue->is_oldest(address_.ticket)) {
+    if (ConnectionTable::is_behind(address_)) {
       // Of several requests in one pipeline the first wins.
       waits_ = true;
-      waited_for_ = findings.cas;
+      waited_for_ = findings.order;
       last_access_us_ = findings.last_access_us;
       accessed_ = findings.accessed;
       worker.repin(*this);
@@ -56,15 +54,16 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     worker.unpin(*this);
     return step::done;
   }
-  await_read(&item, *this, address_, context);
   findings.sent = item.marked(Item::kWon);  // another client may have won it since
   context.counters.count(counter::get_hits);
   if (context.watch->wants(watched::kFetchers)) [[unlikely]] {
     context.watch->fetched(worker, key(), true, item.value_bytes(), descriptor_of(address_));
   }
-  if (ReplyQueue* queue = context.replies->find(address_)) {
+  if (ReplyQueue* queue = context.replies->find(address_, saw(&item, *this, context))) {
     if (inspects()) {
       write_meta_debug(*queue, address_.ticket, item, worker);
+      context.replies->show(address_,
+                            saw(&item, *this, context));  // a touch may have changed its time meanwhile
     } else {
       write_meta_reply(
           *queue, address_.ticket,
@@ -78,7 +77,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
 
 MetaFindings MetaGetTask::findings_of(const Item& item) const noexcept {
   MetaFindings findings = MetaFindings::of(item);
-  if (waits_ && findings.cas == waited_for_) {
+  if (waits_ && findings.order == waited_for_) {
     findings.last_access_us = last_access_us_;
     findings.accessed = accessed_;
   }
@@ -86,15 +85,14 @@ MetaFindings MetaGetTask::findings_of(const Item& item) const noexcept {
 }
 
 step MetaGetTask::on_missing(runtime::Worker& worker) {
-  await_read(nullptr, *this, address_, worker);
-  return missed(worker);
+  return missed(saw(nullptr, *this, worker.local<WorkerContext>()), worker);
 }
 
-step MetaGetTask::missed(runtime::Worker& worker) {
+step MetaGetTask::missed(Seen seen, runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::get_misses);
   context.watch->fetched(worker, key(), false, 0, descriptor_of(address_));
-  if (ReplyQueue* queue = context.replies->find(address_)) {
+  if (ReplyQueue* queue = context.replies->find(address_, seen)) {
     if (inspects()) {
       queue->append(address_.ticket, protocol::kMetaMiss);
     } else {

@@ -32,7 +32,7 @@ class MetaGetTask final : public index::LookupTask<MetaGetTask, ItemTraits> {
   [[nodiscard]] bool inspects() const noexcept {
     return request_.terms.action == protocol::point_action::inspect;
   }
-  runtime::step missed(runtime::Worker& worker);
+  runtime::step missed(Seen seen, runtime::Worker& worker);
   runtime::step ended(runtime::Worker& worker);
   /// The item's state; if the command waited before, without the access that it noted itself.
   [[nodiscard]] MetaFindings findings_of(const Item& item) const noexcept;

@@ -1,13 +1,14 @@
 #include "server/store/point/meta_reply.hpp"
 
-#include "protocol/reply.hpp"
+#include "protocol/reply_codes.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/value_reply.hpp"
 
 namespace mxkv::server {
 
-using protocol::meta_code;
 using protocol::point_action;
+using protocol::reply_code;
+using protocol::row_of;
 using protocol::write_number;
 using protocol::write_text;
 
@@ -15,13 +16,13 @@ namespace {
 
 /// One reply. It refers to data that is safe to read.
 struct MetaAnswer {
-  meta_code code;
+  reply_code code;
   std::string_view shows;  ///< flags that this command answers
   std::string_view key;
   bool binary_key = false;     ///< the key goes out in base64
   const Item* item = nullptr;  ///< for f, and for the data block of `value` unless there is a number
   std::uint64_t size = 0;
-  std::uint64_t unique = 0;
+  std::uint64_t cas = 0;
   std::string_view number{};  ///< ma: the data block of `value`
 };
 
@@ -29,24 +30,6 @@ struct MetaAnswer {
 constexpr std::size_t kMostBase64Bytes = 4 * ((protocol::kMaxKeyBytes + 2) / 3);
 static_assert(kMostMetaLineBytes >
               kMostBase64Bytes + protocol::MetaFlags::kMostOpaqueBytes + std::size_t{10} * 24);
-
-std::string_view text_of(meta_code code) noexcept {
-  switch (code) {
-    case meta_code::value:
-      return "VA ";
-    case meta_code::done:
-      return "HD";
-    case meta_code::miss:
-      return "EN";
-    case meta_code::not_found:
-      return "NF";
-    case meta_code::not_stored:
-      return "NS";
-    case meta_code::exists:
-      return "EX";
-  }
-  return "";
-}
 
 char* write_key(char* out, std::string_view key, bool binary) noexcept {
   return binary ? protocol::write_base64(out, key) : write_text(out, key);
@@ -61,7 +44,7 @@ char* write_ttl(char* out, std::uint32_t expiry, std::uint64_t now_us) noexcept 
   return write_number(out, expiry > now ? expiry - now : 0);
 }
 
-// Right behind a flush_all the uniques of new items, from which the access is computed, are some hundredths
+// Right behind a flush_all the orders of new items, from which the access is computed, are some hundredths
 // of a second ahead of the clock.
 std::uint64_t seconds_since(std::uint64_t then_us, std::uint64_t now_us) noexcept {
   constexpr std::uint64_t kAheadUs = 100'000;
@@ -92,7 +75,7 @@ char* write_flags(char* out, const MetaAnswer& answer, const protocol::MetaFlags
         out = write_text(out, answer.binary_key ? " b" : "");
         break;
       case 'c':
-        out = write_number(out, answer.unique);
+        out = write_number(out, answer.cas);
         break;
       case 'f':
         out = write_number(out, answer.item == nullptr ? 0 : answer.item->flags());
@@ -117,49 +100,49 @@ char* write_flags(char* out, const MetaAnswer& answer, const protocol::MetaFlags
 void write_answer(ReplyQueue& queue, std::uint32_t ticket, const MetaAnswer& answer,
                   const protocol::MetaFlags& flags, const MetaFindings& findings, runtime::Worker& worker) {
   char* out = queue.reserve(ticket, kMostMetaLineBytes);
-  out = write_text(out, text_of(answer.code));
-  if (answer.code == meta_code::value) {
+  out = write_text(out, row_of(answer.code).meta);
+  if (answer.code == reply_code::value) {
+    *out++ = ' ';
     out = write_number(out, answer.number.empty() ? answer.size : answer.number.size());
   }
   out = write_flags(out, answer, flags, findings, worker.now_us());
-  if (answer.code == meta_code::value || answer.code == meta_code::done) {
+  if (answer.code == reply_code::value || answer.code == reply_code::done) {
     out = write_text(out, findings.sent ? " Z" : "");
     out = write_text(out, findings.stale ? " X" : "");
     out = write_text(out, findings.won ? " W" : "");
   }
   out = write_text(out, protocol::kCrLf);
-  if (!answer.number.empty() && answer.code == meta_code::value) {
+  if (!answer.number.empty() && answer.code == reply_code::value) {
     out = write_text(write_text(out, answer.number), protocol::kCrLf);
   }
   queue.commit(ticket, out);
-  if (answer.number.empty() && answer.code == meta_code::value) {
+  if (answer.number.empty() && answer.code == reply_code::value) {
     write_data(queue, ticket, *answer.item, protocol::kCrLf, worker);
   }
 }
 
 /// For an mg that found its item.
 MetaAnswer answer_of_get(const Item& item, const protocol::MetaFlags& flags) noexcept {
-  const std::uint64_t unique = item.unique();
-  const bool same = flags.has_compare && flags.compare == unique;
-  return {.code = flags.value && !same ? meta_code::value : meta_code::done,
+  const std::uint64_t cas = item.cas();
+  const bool same = flags.has_compare && flags.compare == cas;
+  return {.code = flags.value && !same ? reply_code::value : reply_code::done,
           .shows = "Okcfhlst",
           .key = item.key(),
           .binary_key = item.marked(Item::kBinary),
           .item = &item,
           .size = item.value_bytes(),
-          .unique = unique};
+          .cas = cas};
 }
 
-meta_code code_of(const PointOutcome& outcome) noexcept {
+reply_code code_of(const PointOutcome& outcome) noexcept {
   switch (outcome.result) {
     case point_result::exists:
-      return meta_code::exists;
     case point_result::not_stored:
-      return meta_code::not_stored;
+      return outcome.result;
     case point_result::not_found:
-      return outcome.request.terms.action == point_action::read ? meta_code::miss : meta_code::not_found;
+      return outcome.request.terms.action == point_action::read ? reply_code::miss : outcome.result;
     default:
-      return meta_code::done;
+      return reply_code::done;
   }
 }
 
@@ -167,7 +150,7 @@ meta_code code_of(const PointOutcome& outcome) noexcept {
 
 MetaFindings MetaFindings::of(const Item& item) noexcept {
   MetaFindings findings;
-  findings.cas = item.order();
+  findings.order = item.order();
   findings.last_access_us = item.last_access_us();
   findings.expiry = item.expiry();
   findings.accessed = item.accessed();
@@ -181,14 +164,15 @@ char* write_meta_item_line(char* out, const Item::View& item, const protocol::Me
   const std::string_view key = item.key();
   const bool binary = item.item().marked(Item::kBinary) || !protocol::is_printable_key(key);
   const MetaFindings findings = MetaFindings::of(item.item());
-  const MetaAnswer answer{.code = flags.value ? meta_code::value : meta_code::done,
+  const MetaAnswer answer{.code = flags.value ? reply_code::value : reply_code::done,
                           .shows = "Ocfhlst",
                           .key = key,
                           .item = &item.item(),
                           .size = item.value_bytes(),
-                          .unique = item.item().unique()};
-  out = write_text(out, text_of(answer.code));
+                          .cas = item.item().cas()};
+  out = write_text(out, row_of(answer.code).meta);
   if (flags.value) {
+    *out++ = ' ';
     out = write_number(out, answer.size);
   }
   out = write_key(write_text(out, " k"), key, binary);
@@ -215,8 +199,8 @@ void write_meta_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcom
     write_answer(queue, ticket, answer_of_get(*outcome.shown, flags), flags, *outcome.findings, worker);
     return;
   }
-  const meta_code code = code_of(outcome);
-  const bool good = code == meta_code::done;
+  const reply_code code = code_of(outcome);
+  const bool good = code == reply_code::done;
   if (flags.quiet && (reads || good)) {
     return;
   }
@@ -226,12 +210,12 @@ void write_meta_reply(ReplyQueue& queue, std::uint32_t ticket, const PointOutcom
   if (request.terms.action == point_action::store) {
     answer.shows = "Okcs";
     answer.size = (good ? outcome.shown : outcome.sent)->value_bytes();
-    answer.unique = good ? outcome.shown->unique() : 0;
+    answer.cas = good ? outcome.shown->cas() : 0;
   } else if (request.terms.action == point_action::count && good) {
     const char* const end = write_number(text, outcome.number);
-    answer.code = flags.value ? meta_code::value : meta_code::done;
+    answer.code = flags.value ? reply_code::value : reply_code::done;
     answer.shows = "Okct";
-    answer.unique = outcome.shown->unique();
+    answer.cas = outcome.shown->cas();
     answer.number = {text, static_cast<std::size_t>(end - text)};
     findings = *outcome.findings;
     findings.stale = findings.sent = findings.won = false;
@@ -246,7 +230,7 @@ void write_meta_debug(ReplyQueue& queue, std::uint32_t ticket, const Item& item,
   out = write_key(out, item.key(), item.marked(Item::kBinary));
   out = write_ttl(write_text(out, " exp="), item.expiry(), now_us);
   out = write_number(write_text(out, " la="), seconds_since(item.last_access_us(), now_us));
-  out = write_number(write_text(out, " cas="), item.unique());
+  out = write_number(write_text(out, " cas="), item.cas());
   out = write_text(write_text(out, " fetch="), item.accessed() ? "yes" : "no");
   // mxkv has no slab classes, but exporters and tools expect the field.
   out = write_number(write_text(out, " cls=1 size="), item.memory_bytes());

@@ -7,6 +7,7 @@
 #include "index/start_together.hpp"
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -65,19 +66,18 @@ std::size_t OfferedReads::offer(runtime::Worker& worker, ItemTree& tree,
                                 std::span<const protocol::AskedKey> keys, const ReplyAddress& first,
                                 const ReadOfferOptions& options) {
   auto& context = worker.local<WorkerContext>();
-  const std::size_t kept = keys.size() - context.offers.beyond(options.kept, keys.size(), worker.now_ns());
+  ReadOffers& offers = *context.offers;
+  const std::size_t kept = keys.size() - offers.beyond(options.kept, keys.size(), worker.now_ns());
   if (kept == keys.size() || context.minds_horizon() || context.watch->wants(watched::kFetchers) ||
-      !first.wants_reply() || (options.mode != read_offering::always && !context.offers.wanted([&worker] {
-        return worker.mate_parked();
-      }))) {
+      !first.wants_reply() ||
+      (options.mode != read_offering::always && !offers.wanted([&worker] { return worker.mate_parked(); }))) {
     return keys.size();
   }
   const runtime::ImmediateQueue& waiting = worker.locality_queues().immediate();
   std::size_t left = keys.size();
   while (left > kept && waiting.size() < ReadOffers::kMostWaiting) {
-    const auto row =
-        context.offers.row(static_cast<std::uint32_t>(std::min<std::size_t>(options.row, left - kept)),
-                           BlockPool::kBlockRoom - kMostOfKeys);
+    const auto row = offers.row(static_cast<std::uint32_t>(std::min<std::size_t>(options.row, left - kept)),
+                                BlockPool::kBlockRoom - kMostOfKeys);
     std::size_t bytes = row * sizeof(Read);
     for (const protocol::AskedKey& key : keys.subspan(left - row, row)) {
       bytes += key.bytes;
@@ -85,8 +85,8 @@ std::size_t OfferedReads::offer(runtime::Worker& worker, ItemTree& tree,
     if (row < std::min(options.row, ReadOffers::kLeastInRow) || bytes > kMostOfKeys) {
       break;
     }
-    Segment* const block = context.replies->lend_block(std::min(
-        bytes + kBeforeReplies + kAroundValue + context.offers.room_for(row), BlockPool::kBlockRoom));
+    Segment* const block = context.replies->lend_block(
+        std::min(bytes + kBeforeReplies + kAroundValue + offers.room_for(row), BlockPool::kBlockRoom));
     if (block == nullptr) {
       break;
     }
@@ -224,7 +224,7 @@ char* OfferedReads::write_one(char* out, const Read& read, runtime::Worker& work
 
 // At home. answer_row() may let requests that wait behind the row go on, so it comes last.
 void OfferedReads::answer(runtime::Worker& worker) {
-  ReadOffers& offers = worker.local<WorkerContext>().offers;
+  ReadOffers& offers = *worker.local<WorkerContext>().offers;
   if (taken_) {
     offers.taken();
   } else {
@@ -238,7 +238,9 @@ void OfferedReads::answer(runtime::Worker& worker) {
     start_rest(worker);
   }
   Segment& block = *std::exchange(block_, nullptr);
-  home_->answer_row(first_, answered_, block, replies_, bytes_);
+  // write() leaves all reads to home where reads wait for the disk: the row has seen nothing that does.
+  const Seen seen = SeenOrder{}.at_home(worker.local<WorkerContext>());
+  home_->answer_row(first_, seen, answered_, block, replies_, bytes_);
 }
 
 void OfferedReads::start_rest(runtime::Worker& worker) {

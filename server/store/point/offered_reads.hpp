@@ -15,8 +15,8 @@
 
 #include "protocol/get_lines.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/point/read_offers.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -34,7 +34,7 @@ std::uint32_t expiry_after(const MetaFlags& flags, std::uint32_t before, bool ma
 PointDecision decide_on_old_value(const PointRequest& request, const Item& old, const Item& sent,
                                   const PointLimits& limits) noexcept {
   if (differs(old, request)) {
-    if (request.joins() || !request.invalidates() || request.compare > old.unique()) {
+    if (request.joins() || !request.invalidates() || request.compare > old.cas()) {
       return leaves(point_result::exists);
     }
     // A value made from an older one is better than none; the stale mark asks a client for a newer one.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "protocol/point_request.hpp"
+#include "protocol/reply_codes.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/item/item.hpp"
 
@@ -13,20 +14,8 @@ namespace mxkv::server {
 /// What happens to the key's entry.
 enum class entry_fate : std::uint8_t { stays, replaced, removed, changed_in_place };
 
-/// The result that the client gets.
-enum class point_result : std::uint8_t {
-  stored,
-  not_stored,
-  exists,
-  not_found,
-  deleted,
-  touched,
-  number,  ///< the new value
-  value,   ///< the item
-  non_numeric,
-  no_memory,
-  too_large,
-};
+/// The result that the client gets: one of the codes up to too_large. A read that finds no item is not_found.
+using point_result = protocol::reply_code;
 
 /// The source of the item that takes the entry.
 enum class item_source : std::uint8_t {
@@ -89,12 +78,12 @@ struct PointLimits {
 [[nodiscard]] constexpr PointDecision stores(item_source source) noexcept {
   return {.fate = entry_fate::replaced, .result = point_result::stored, .source = source};
 }
-/// Whether the item has another unique than the request compares with.
+/// Whether the item has another cas than the request compares with.
 [[nodiscard]] inline bool differs(const Item& item, const protocol::PointRequest& request) noexcept {
-  return request.terms.compares && item.unique() != request.compare;
+  return request.terms.compares && item.cas() != request.compare;
 }
 
-/// Decides on a received value where a live item is to be joined, or its unique compared.
+/// Decides on a received value where a live item is to be joined, or its cas compared.
 [[nodiscard]] PointDecision decide_on_old_value(const protocol::PointRequest& request, const Item& old,
                                                 const Item& sent, const PointLimits& limits) noexcept;
 

@@ -9,7 +9,7 @@ namespace mxkv::server {
 
 /// The command's findings about the item, and its changes. Expiries are steady seconds, 0: never.
 struct MetaFindings {
-  std::uint64_t cas = 0;  ///< of the version that this describes
+  std::uint64_t order = 0;  ///< of the version that this describes
   std::uint64_t last_access_us = 0;
   std::uint32_t expiry = 0;          ///< before the command
   std::uint32_t touched_expiry = 0;  ///< the expiry set by T

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/base/cache_line.hpp"
+
 namespace mxkv::server {
 
 /// Whether to offer reads: never, while others are idle, or whenever there are enough. As
@@ -23,7 +25,7 @@ struct ReadOfferOptions {
 };
 
 /// One worker's record of its offers. Thread-safety: owner worker only.
-class ReadOffers {
+class alignas(runtime::kCacheLineBytes) ReadOffers {
  public:
   static constexpr std::uint32_t kMostInRow = 32;
   static constexpr std::uint32_t kLeastInRow = 8;  ///< fewer are not worth a message

@@ -8,7 +8,7 @@ using protocol::point_action;
 
 namespace {
 
-std::string_view status_of(point_result result) noexcept {
+std::string_view word_of(point_result result) noexcept {
   switch (result) {
     case point_result::exists:
       return "exists";
@@ -21,14 +21,9 @@ std::string_view status_of(point_result result) noexcept {
     case point_result::not_stored:
     case point_result::non_numeric:
       return "not_stored";
-    case point_result::stored:
-    case point_result::deleted:
-    case point_result::touched:
-    case point_result::number:
-    case point_result::value:
-      break;
+    default:
+      return "stored";
   }
-  return "stored";
 }
 
 }  // namespace
@@ -69,8 +64,8 @@ void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime
       return;
     case point_action::store:
     case point_action::count:
-      hub.stored(worker, key(), status_of(decision_.result), word, item == nullptr ? 0 : item->expiry(),
-                 bytes, descriptor_of(address_));
+      hub.stored(worker, key(), word_of(decision_.result), word, item == nullptr ? 0 : item->expiry(), bytes,
+                 descriptor_of(address_));
   }
 }
 

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "server/store/place_counters.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/place_counters.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

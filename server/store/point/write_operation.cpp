@@ -1,11 +1,11 @@
 #include "server/store/point/write_operation.hpp"
 
 #include "protocol/reply.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/point/binary_reply.hpp"
 #include "server/store/point/text_reply.hpp"
-#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 
@@ -49,7 +49,7 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
   MetaFindings& findings = meta_->findings;
   const MetaFindings before = findings;
   findings = old != nullptr ? MetaFindings::of(*old) : MetaFindings{};
-  if (old != nullptr && before.cas == old->order()) {
+  if (old != nullptr && before.order == old->order()) {
     findings.accessed = before.accessed;  // this command's own access may have been noted since
     findings.last_access_us = before.last_access_us;
   }
@@ -67,17 +67,17 @@ void WriteOperation::note_findings(const Item* old, const Moment& moment) noexce
 
 /// Makes the item of the decision from the live one; null: out of memory.
 Item* WriteOperation::make(const Item* old, runtime::Worker& worker) const noexcept {
-  const std::uint64_t* const unique =
-      request_.has_flags() && request_.flags->unique != 0 ? &request_.flags->unique : nullptr;
+  const std::uint64_t* const cas =
+      request_.has_flags() && request_.flags->cas != 0 ? &request_.flags->cas : nullptr;
   switch (decision_.source) {
     case item_source::appended:
-      return join_values(worker, *old, *old, *item_, unique);
+      return join_values(worker, *old, *old, *item_, cas);
     case item_source::prepended:
-      return join_values(worker, *old, *item_, *old, unique);
+      return join_values(worker, *old, *item_, *old, cas);
     case item_source::sent_stale:
-      return with_marks(worker, *item_, decision_.expiry, decision_.marks, unique);
+      return with_marks(worker, *item_, decision_.expiry, decision_.marks, cas);
     case item_source::old_value:
-      return with_marks(worker, *old, decision_.expiry, decision_.marks, unique);
+      return with_marks(worker, *old, decision_.expiry, decision_.marks, cas);
     case item_source::old_version: {
       Item* const made = with_expiry(worker, *old, decision_.expiry);
       if (made != nullptr && decision_.wins) {
@@ -115,8 +115,8 @@ Item* WriteOperation::make_new(std::string_view value, std::uint32_t flags,
                                            .flags = flags,
                                            .expiry = decision_.expiry,
                                            .marks = decision_.marks,
-                                           .unique_field = meta.unique != 0,
-                                           .unique = meta.unique});
+                                           .cas_field = meta.cas != 0,
+                                           .cas = meta.cas});
   if (made != nullptr) {
     protocol::write_text(made->value_begin(), value);
   }

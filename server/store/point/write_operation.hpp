@@ -12,9 +12,9 @@
 #include "index/update_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/point/point_decisions.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 
@@ -30,11 +30,11 @@ struct MetaWrite {
 class WriteOperation {
  public:
   [[nodiscard]] std::string_view key() const noexcept { return request_.key; }
-  /// Gives an item that is not yet in the tree a cas unique above `before`, and returns it.
+  /// Gives an item that is not yet in the tree an order above `before`, and returns it.
   static std::uint64_t mint(Item& item, std::uint64_t before, runtime::Worker& worker) noexcept {
-    const std::uint64_t cas = next_order(before, worker);
-    item.set_order(cas);
-    return cas;
+    const std::uint64_t order = next_order(before, worker);
+    item.set_order(order);
+    return order;
   }
 
  protected:

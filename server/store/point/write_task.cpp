@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "runtime/base/paths.hpp"
-#include "server/store/disk_wait.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
@@ -230,25 +229,17 @@ step WriteTask::resume_outside(runtime::Worker& worker) {
   MXKV_ASSERT(false, "what searches is in the tree");
 }
 
-// Out of line, so that no register is kept for it.
-void WriteTask::await_disk(WorkerContext& context) noexcept {
-  context.replies->await_disk(address_);
-}
-
 step WriteTask::answer(runtime::Worker& worker) {
   if (!is_home(worker)) {
     phase_ = phase::answering;
     return go_home(*this, address_);
   }
   auto& context = worker.local<WorkerContext>();
-  if (context.writes_wait) [[unlikely]] {
-    await_disk(context);
-  }
   if (lacks_memory()) {
     (void)context.upkeep->makes_room(worker);  // for the next write
   }
   ConnectionTable& replies = *context.replies;
-  ReplyQueue* const queue = replies.find(address_);
+  ReplyQueue* const queue = replies.find(address_, saw_change(context));
   answer_client(queue, address_.ticket, worker);
   if (queue != nullptr) {
     queue->close(address_.ticket);

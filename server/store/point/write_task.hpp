@@ -1,13 +1,14 @@
 // Takes a WriteOperation through the tree: to the leaf, at its turn, under its latch, and home with the
 // reply.
 //
-// decide() sees the item and says what to do. commit() mints the cas unique under the latch. committed() and
+// decide() sees the item and says what to do. commit() mints the order under the latch. committed() and
 // left() answer on the home worker. If the leaf has changed meanwhile, decide() runs again.
 #pragma once
 
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
@@ -131,7 +132,6 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
                                                   runtime::Worker& worker) const noexcept;
   [[gnu::noinline]] runtime::step resume_outside(runtime::Worker& worker);
   void unpin_and_park(runtime::Worker& worker);
-  [[gnu::noinline, gnu::cold]] void await_disk(WorkerContext& context) noexcept;
   void let_others_go(runtime::Worker& worker);
   [[nodiscard]] bool waits_for_room(runtime::Worker& worker, runtime::step& next);
   runtime::step wait_for_room(runtime::Worker& worker);
@@ -159,8 +159,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   context.counters.count(counter::total_items);
   context.counters.count(counter::cmd_set);
   ConnectionTable& replies = *context.replies;
-  char* const out = is_home(worker) && !context.writes_wait && !context.watch->wants(~0U)
-                        ? replies.reserve_next(address_, protocol::kStored.size())
+  char* const out = is_home(worker) && !context.watch->wants(~0U)
+                        ? replies.reserve_next(address_, saw_change(context), protocol::kStored.size())
                         : nullptr;
   if (out == nullptr) [[unlikely]] {
     return stored_rarer(found ? ItemRecord::item(old_word) : nullptr, *added, worker);

@@ -1,7 +1,5 @@
 #include "server/store/range/count_part_task.hpp"
 
-#include <algorithm>
-
 namespace mxkv::server {
 
 /// One leaf.
@@ -13,11 +11,8 @@ class CountPartTask::Leaf {
         live_(worker, task.state_->moment_us),
         inside_(task.leaf_is_inside()),
         wanted_(!task.part_->parts().given_up()),
-        minds_horizon_(worker.local<WorkerContext>().minds_horizon()) {
-    if (minds_horizon_) [[unlikely]] {
-      flushed_order_ = worker.local<WorkerContext>().flush_points->order.load(std::memory_order_relaxed);
-      see(task.here().order_floor());
-    }
+        context_(worker.local<WorkerContext>()) {
+    task.state_->seen.add(nullptr, task.here(), context_);
   }
   /// Takes an entry, in order. False: enough.
   bool visit(std::uint64_t /*head*/, std::uint64_t value) {
@@ -26,10 +21,9 @@ class CountPartTask::Leaf {
     if (!wanted_ || (!inside_ && state_.beyond(key))) {
       return false;
     }
-    if (minds_horizon_) [[unlikely]] {  // also if the item does not count
-      see(std::max({task_.here().order_floor(), item.order(), flushed_order_}));
-    }
-    if (!live_(item)) {
+    const bool live = live_(item);
+    state_.seen.add(&item.item(), task_.here(), context_);  // also if the item does not count
+    if (!live) {
       return true;
     }
     if (task_.bounded_ && task_.tally_.items == state_.item_limit) [[unlikely]] {
@@ -41,15 +35,12 @@ class CountPartTask::Leaf {
   }
 
  private:
-  void see(std::uint64_t order) noexcept { task_.seen_order_ = std::max(task_.seen_order_, order); }
-
   CountPartTask& task_;
   RangeState& state_;
   Liveness live_;
   bool inside_;  ///< no entry is beyond the part
   bool wanted_;  ///< a client waits for the sum
-  bool minds_horizon_;
-  std::uint64_t flushed_order_ = 0;
+  const WorkerContext& context_;
 };
 
 CountPartTask::CountPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part,
@@ -86,7 +77,7 @@ CountPartTask::Leaf CountPartTask::leaf_visitor(runtime::Worker& worker) {
 runtime::step CountPartTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
   RangePart& part = part_->part();
   part.tally = tally_;
-  part.seen_order = seen_order_;
+  part.seen = state_->seen;
   part.too_many = state_->too_many;
   if (part.too_many) {
     part_->parts().give_up();

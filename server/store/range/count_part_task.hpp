@@ -31,7 +31,6 @@ class CountPartTask final : public index::ScanTask<CountPartTask, ItemTraits>, p
                 bool bounded, runtime::Worker& worker);
 
   RangeTally tally_;
-  std::uint64_t seen_order_ = 0;
   std::uint32_t leaves_ = 0;
   bool with_numbers_;
   bool bounded_;

@@ -5,6 +5,7 @@
 
 #include "protocol/cursor.hpp"
 #include "protocol/reply.hpp"
+#include "server/store/core/neighbour_keys.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/range/count_part_task.hpp"
 #include "server/store/range/estimate_task.hpp"
@@ -17,12 +18,6 @@ using protocol::write_text;
 namespace {
 
 constexpr std::uint32_t kEveryLeaf = ~0U;
-
-/// Raises `key` to the end of its group: no key of the group is above it.
-void raise_to_end_of_group(char* key, std::size_t group_bytes) noexcept {
-  MXKV_ASSERT(group_bytes <= index::kMaxKeyBytes, "a group is named by the start of a key");
-  std::memset(key + group_bytes, 0xFF, index::kMaxKeyBytes - group_bytes);
-}
 
 char* write_sum(char* out, const NumberSum& sum) noexcept {
   MXKV_ASSERT(sum.lower < NumberSum::kBase, "the lower part of a sum has carried over");
@@ -70,14 +65,6 @@ std::size_t CountTask::group_bytes_of(std::string_view key) const noexcept {
   return at == std::string_view::npos ? 0 : at + delimiter_bytes_;
 }
 
-void CountTask::Leaf::saw(const Item* item) noexcept {
-  if (at_home_) {
-    await_read(item, task_.here(), task_.address_, worker_);
-  } else {
-    note_read(item, task_.here(), state_.seen_order, worker_.local<WorkerContext>());
-  }
-}
-
 bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   const Item::View item{*ItemRecord::item(value)};
   const std::string_view key = item.key();
@@ -87,7 +74,12 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
   if (state_.skip_start && key == task_.key()) {
     return true;
   }
-  saw(&item.item());  // also if the item does not count
+  const bool more = count(item, key);
+  task_.saw(&item.item(), task_.here(), worker_);  // also if the item does not count
+  return more;
+}
+
+bool CountTask::Leaf::count(const Item::View& item, std::string_view key) {
   if (!live_(item)) {
     return true;
   }
@@ -122,8 +114,8 @@ bool CountTask::Leaf::visit(std::uint64_t /*head*/, std::uint64_t value) {
 // The entry before `first` is of the group, and so is the last one: so all between are. The unread items are
 // only estimated, and the reply does not wait for the disk for them.
 bool CountTask::takes_whole(const index::LeafEntries& entries, unsigned first, unsigned last,
-                            runtime::Worker& worker) {
-  if (by_item_ || group_bytes_ == 0 || worker.local<WorkerContext>().replies->find(address_) == nullptr) {
+                            runtime::Worker& /*worker*/) {
+  if (by_item_ || group_bytes_ == 0 || !ConnectionTable::is_wanted(address_)) {
     return false;
   }
   const Item::View end{*ItemRecord::item(entries.values[last - 1])};
@@ -190,8 +182,10 @@ void CountTask::write_end_of_groups(ReplyQueue& queue) {
   if (state.more) {
     state.keep_last();
     if (group_bytes_ > 0) {
-      raise_to_end_of_group(state.last_key, group_bytes_);
-      state.last_bytes = index::kMaxKeyBytes;
+      KeyRoom room;
+      const std::string_view group = state.last_written().substr(0, group_bytes_);
+      state.last_bytes =
+          static_cast<std::uint8_t>(last_with_prefix(group, room).copy(state.last_key, index::kMaxKeyBytes));
     }
     out = write_cursor(write_text(out, " G"));
   }
@@ -263,8 +257,8 @@ void CountTask::undivided(runtime::Worker& worker) {
 }
 
 void CountTask::parts_ended(runtime::Worker& worker) {
-  parts_->await_reads(worker);
   for (const RangePart& part : parts_->ended()) {
+    state_->seen.add(part.seen);
     tally_.add(part.tally);
     state_->too_many = state_->too_many || part.too_many;
   }
@@ -278,7 +272,6 @@ void CountTask::parts_ended(runtime::Worker& worker) {
 runtime::step CountTask::resume_item(runtime::Worker& worker) {
   MXKV_ASSERT(parts_ == nullptr && delimiter_bytes_ == 0,
               "only parts are waited for, and who counts elsewhere");
-  await_order(std::exchange(state_->seen_order, 0), address_, worker.local<WorkerContext>());
   return std::exchange(divides_, false) ? begin_parts(worker) : answer(worker);
 }
 
@@ -306,9 +299,9 @@ runtime::step CountTask::answer(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_range_count);
   if (state_->too_many) {
-    return refuse(protocol::kTooManyKeys, *this, worker);
+    return refuse(seen(context), protocol::kTooManyKeys, *this, worker);
   }
-  if (ReplyQueue* queue = context.replies->find(address_)) {
+  if (ReplyQueue* queue = context.replies->find(address_, seen(context))) {
     if (delimiter_bytes_ > 0) {
       write_end_of_groups(*queue);
     } else {

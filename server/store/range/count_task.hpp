@@ -11,11 +11,11 @@
 #pragma once
 
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/store_task.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/range/range_parts.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 
@@ -101,14 +101,16 @@ class CountTask::Leaf {
         worker_(worker),
         live_(worker, task.state_->moment_us),
         at_home_(task.is_home(worker)),
-        queue_(at_home_ ? worker.local<WorkerContext>().replies->find(task.address_) : nullptr) {
-    saw(nullptr);
-  }
+        queue_(find_queue(task, worker)) {}
   /// Takes an entry, in order. False: enough.
   bool visit(std::uint64_t head, std::uint64_t value);
 
  private:
-  void saw(const Item* item) noexcept;
+  [[nodiscard]] static ReplyQueue* find_queue(CountTask& task, runtime::Worker& worker) noexcept {
+    const Seen seen = task.saw(nullptr, task.here(), worker);
+    return task.is_home(worker) ? worker.local<WorkerContext>().replies->find(task.address_, seen) : nullptr;
+  }
+  [[nodiscard]] bool count(const Item::View& item, std::string_view key);
 
   CountTask& task_;
   RangeState& state_;

@@ -27,7 +27,7 @@ char* write_metadump(char* out, const DumpedItem& item) noexcept {
   out = write_text(write_in_uri(write_text(out, "key="), item.key), " exp=");
   out = item.expires == 0 ? write_text(out, "-1") : write_number(out, item.expires);
   out = write_number(write_text(out, " la="), item.last_access);
-  out = write_number(write_text(out, " cas="), item.unique);
+  out = write_number(write_text(out, " cas="), item.cas);
   out = write_text(write_text(out, " fetch="), item.accessed ? "yes" : "no");
   out = write_number(write_text(out, " cls=1 size="), item.memory_bytes);
   out = write_number(write_text(out, " flags="), item.flags);
@@ -74,7 +74,7 @@ char* write_dump_line(char* out, dump_form form, const Item::View& item, std::in
                           .memory_bytes = item.item().memory_bytes(),
                           .expires = item.expiry() == 0 ? 0 : by_wall(item.expiry(), wall_ahead_s),
                           .last_access = by_wall(item.item().last_access_us() / kUsPerSecond, wall_ahead_s),
-                          .unique = item.item().unique(),
+                          .cas = item.item().cas(),
                           .flags = item.flags(),
                           .accessed = item.item().accessed(),
                           .binary_key = has_binary_key(item)});

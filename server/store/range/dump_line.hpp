@@ -20,7 +20,7 @@ struct DumpedItem {
   std::uint64_t memory_bytes = 0;
   std::uint64_t expires = 0;  ///< 0: never
   std::uint64_t last_access = 0;
-  std::uint64_t unique = 0;
+  std::uint64_t cas = 0;
   std::uint32_t flags = 0;
   bool accessed = false;
   bool binary_key = false;

@@ -105,7 +105,9 @@ void DumpPagesTask::page_ended(DumpPage& page, runtime::Worker& worker) {
 
 void DumpPagesTask::send(DumpPage& page, runtime::Worker& worker) {
   page.ended = true;
-  ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  seen_.add(page.seen);
+  ReplyQueue* const queue = context.replies->find(address_, seen_.at_home(context));
   while (queue != nullptr && !stopped_ && sent_ < parts_->ended().size() && (*pages_)[sent_].ended) {
     const DumpPage& next = (*pages_)[sent_];
     queue->append(address_.ticket, {next.text, next.bytes});
@@ -119,8 +121,9 @@ void DumpPagesTask::send(DumpPage& page, runtime::Worker& worker) {
 }
 
 void DumpPagesTask::answer(runtime::Worker& worker) {
-  ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-  ReplyQueue* const queue = replies.find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ConnectionTable& replies = *context.replies;
+  ReplyQueue* const queue = replies.find(address_, seen_.at_home(context));
   DumpProgress& progress = *std::exchange(progress_, nullptr);
   std::uint64_t bytes = 0;
   std::uint64_t leaves = 0;
@@ -161,6 +164,94 @@ void DumpPagesTask::discard(runtime::Worker& worker) {
     std::exchange(progress_, nullptr)->end_page(true);
   }
   give_back(worker);
+}
+
+// --- One page ---
+
+/// One leaf.
+class DumpPartTask::Leaf {
+ public:
+  Leaf(DumpPartTask& task, runtime::Worker& worker) noexcept
+      : task_(task),
+        page_(*task.page_),
+        context_(worker.local<WorkerContext>()),
+        live_(worker),
+        out_(page_.text + page_.bytes),
+        wanted_(!task.part_->parts().given_up()) {
+    page_.seen.add(nullptr, task.here(), context_);
+  }
+  Leaf(const Leaf&) = delete;
+  Leaf& operator=(const Leaf&) = delete;
+  ~Leaf() {
+    page_.bytes = static_cast<std::size_t>(out_ - page_.text);
+    if (last_ != nullptr) {
+      page_.last.set(last_->key());
+    }
+  }
+
+  /// Takes an entry, in order. False: enough.
+  bool visit(std::uint64_t /*head*/, std::uint64_t value) {
+    const Item::View item{*ItemRecord::item(value)};
+    const std::string_view key = item.key();
+    if (!wanted_ || task_.state_->beyond(key)) {
+      return false;
+    }
+    const bool more = write(item, key);
+    page_.seen.add(&item.item(), task_.here(), context_);
+    return more;
+  }
+
+ private:
+  /// Writes the line of an item that has one. False: the page is full.
+  [[nodiscard]] bool write(const Item::View& item, std::string_view key) {
+    if ((task_.state_->skip_start && key == task_.part_->part().from) || !live_(item) ||
+        !is_dumped(task_.form_, item)) {
+      return true;
+    }
+    if (out_ + kMostDumpLineBytes > page_.text + page_.room) [[unlikely]] {
+      page_.full = true;
+      return false;
+    }
+    out_ = write_dump_line(out_, task_.form_, item, task_.wall_ahead_s_);
+    last_ = &item.item();
+    return true;
+  }
+
+  DumpPartTask& task_;
+  DumpPage& page_;
+  const WorkerContext& context_;
+  Liveness live_;
+  char* out_;
+  bool wanted_;                 ///< a client waits for the lines
+  const Item* last_ = nullptr;  ///< the last item with a line
+};
+
+DumpPartTask::DumpPartTask(const runtime::TaskClass* task_class, ItemTree& tree, RangePartTask& part,
+                           dump_form form, DumpPage& page, DumpPagesTask& whole, runtime::Worker& worker)
+    : Base(task_class, tree),
+      PartWalk(part, worker),
+      page_(&page),
+      whole_(&whole),
+      wall_ahead_s_(worker.runtime().clock().wall_ahead_s()),
+      form_(form) {}
+
+void DumpPartTask::begin(ItemTree& tree, RangePartTask& part, dump_form form, DumpPage& page,
+                         DumpPagesTask& whole, runtime::Worker& worker) {
+  worker.create<DumpPartTask>(tree, part, form, page, whole, worker)->start(worker);
+}
+
+DumpPartTask::Leaf DumpPartTask::leaf_visitor(runtime::Worker& worker) {
+  worker.charge(kTurnsOfLeaf);
+  ++page_->leaves;
+  if (at_home_) {
+    part_->parts().look_for_client(worker);
+  }
+  return Leaf{*this, worker};
+}
+
+step DumpPartTask::finished(bool /*exhausted*/, runtime::Worker& worker) {
+  whole_->page_ended(*page_, worker);
+  return end_part(*this, worker);
 }
 
 }  // namespace mxkv::server

@@ -13,13 +13,15 @@ class DumpTask::Leaf {
  public:
   Leaf(DumpTask& task, runtime::Worker& worker) noexcept
       : task_(task),
+        context_(worker.local<WorkerContext>()),
         progress_(*task.progress_),
         live_(worker),
-        queue_(worker.local<WorkerContext>().replies->find(task.address_)),
+        queue_(find_queue(task, context_)),
         wanted_(queue_ != nullptr && task.leaves_ <= task.most_leaves_) {}
   Leaf(const Leaf&) = delete;
   Leaf& operator=(const Leaf&) = delete;
   ~Leaf() {
+    context_.replies->show(task_.address_, task_.seen_.at_home(context_));
     if (last_ != nullptr) {
       progress_.note(last_->key());
     }
@@ -31,10 +33,20 @@ class DumpTask::Leaf {
     if (!wanted_ || task_.bytes_ >= progress_.page_bytes() || progress_.full()) {
       return false;
     }
-    if ((progress_.skips_from() && item.key() == progress_.from()) || !live_(item) ||
-        !is_dumped(progress_.form(), item)) {
-      return true;
+    if (!(progress_.skips_from() && item.key() == progress_.from()) && live_(item) &&
+        is_dumped(progress_.form(), item)) {
+      write(item);
     }
+    task_.seen_.add(&item.item(), task_.here(), context_);
+    return true;
+  }
+
+ private:
+  [[nodiscard]] static ReplyQueue* find_queue(DumpTask& task, const WorkerContext& context) noexcept {
+    task.seen_.add(nullptr, task.here(), context);
+    return context.replies->find(task.address_, task.seen_.at_home(context));
+  }
+  void write(const Item::View& item) {
     char* const begin = queue_->reserve(task_.address_.ticket, kMostDumpLineBytes);
     char* const end = write_dump_line(begin, progress_.form(), item, task_.wall_ahead_s_);
     MXKV_DCHECK(static_cast<std::size_t>(end - begin) <= kMostDumpLineBytes,
@@ -43,11 +55,10 @@ class DumpTask::Leaf {
     task_.bytes_ += static_cast<std::uint32_t>(end - begin);
     progress_.count_line();
     last_ = &item.item();
-    return true;
   }
 
- private:
   DumpTask& task_;
+  const WorkerContext& context_;
   DumpProgress& progress_;
   Liveness live_;
   ReplyQueue* queue_;  ///< null: the client is gone
@@ -70,8 +81,9 @@ DumpTask::Leaf DumpTask::leaf_visitor(runtime::Worker& worker) noexcept {
 
 runtime::step DumpTask::finished(bool exhausted, runtime::Worker& worker) {
   MXKV_ASSERT(progress_ != nullptr && progress_->running(), "a page ends once");
-  auto& replies = *worker.local<WorkerContext>().replies;
-  ReplyQueue* const queue = replies.find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ConnectionTable& replies = *context.replies;
+  ReplyQueue* const queue = replies.find(address_, seen_.at_home(context));
   const bool ended = exhausted || progress_->full();
   if (queue != nullptr) {
     if (ended) {

@@ -2,9 +2,9 @@
 // value.
 #pragma once
 
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/dump_progress.hpp"
 #include "server/store/range/range_state.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 
@@ -50,7 +50,8 @@ class DumpTask final : public index::ScanTask<DumpTask, ItemTraits> {
   std::uint32_t most_leaves_;
   std::uint32_t leaves_ = 0;  ///< seen
   std::uint32_t bytes_ = 0;   ///< written
-  HeldKey key_;               ///< where the dump goes on
+  SeenOrder seen_;
+  HeldKey key_;  ///< where the dump goes on
 };
 
 static_assert(sizeof(DumpTask) <= runtime::kLargestTaskBytes);

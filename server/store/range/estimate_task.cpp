@@ -48,7 +48,7 @@ bool EstimateTask::walked(const index::Entries& leaf, double weight, bool whole,
                                                            1.5 * items_.margin(walks_) * bytes_.sum)) {
     return false;
   }
-  return worker.local<WorkerContext>().replies->find(address_) != nullptr;
+  return ConnectionTable::is_wanted(address_);
 }
 
 void EstimateTask::Found::add(double number) noexcept {
@@ -74,7 +74,8 @@ runtime::step EstimateTask::finished(runtime::Worker& worker) {
   MXKV_ASSERT(items_.sum >= 0 && bytes_.sum >= items_.sum, "an item has one byte or more");
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_range_count);
-  if (ReplyQueue* queue = context.replies->find(address_)) {
+  if (ReplyQueue* queue =
+          context.replies->find(address_, seen(context))) {  // what was counted; not the estimate
     const double walks = walks_ == 0 ? 1 : walks_;
     const double items = static_cast<double>(counted_.items) + items_.sum / walks;
     const double bytes = static_cast<double>(counted_.bytes) + bytes_.sum / walks;

@@ -6,9 +6,9 @@
 
 #include "index/sample_task.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 

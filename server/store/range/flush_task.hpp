@@ -6,17 +6,18 @@
 #include "index/clear_task.hpp"
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/store_task.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/binary_reply.hpp"
-#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 
 /// Clears the tree for a client that waits, holding all keys meanwhile.
 class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  public:
-  /// Room above the flush's order and time for uniques that other workers mint in the old tree meanwhile: no
+  /// Room above the flush's order and time for orders that other workers mint in the old tree meanwhile: no
   /// put in the new tree may repeat them. The room above the order is for the writes under way. It must stay
   /// small: a flush starts above the floor of the flush before, and the age of an item is computed from its
   /// order.
@@ -66,14 +67,10 @@ class FlushTask final : public index::ClearTask<FlushTask, ItemTraits> {
  private:
   runtime::step answer(runtime::Worker& worker) {
     MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
-    await_write(address_, worker);
-    auto& replies = *worker.local<WorkerContext>().replies;
-    if (form_.given()) {
-      answer_binary(replies, address_, form_,
-                    done_ ? protocol::binary_status::success : protocol::binary_status::no_memory);
-    } else {
-      replies.reply(address_, done_ ? protocol::kOk : protocol::kOutOfMemory);
-    }
+    const auto& context = worker.local<WorkerContext>();
+    ConnectionTable& replies = *context.replies;
+    answer_code(replies, address_, saw_change(context), form_,
+                done_ ? protocol::reply_code::done : protocol::reply_code::no_memory);
     worker.unpin(*this);
     lock_->release(worker);
     replies.finished(address_);

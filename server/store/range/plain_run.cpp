@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "index/lookup_task.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
 

@@ -1,7 +1,7 @@
 // Writes the usual entries of a range as VALUE lines and data: a loop with few cases, whose state stays in
 // registers.
 //
-// A usual item has no fields (flags, expiry, a client's unique), a printable key of 16 to 32 bytes and a
+// A usual item has no fields (flags, expiry, a client's cas), a printable key of 16 to 32 bytes and a
 // value below 1000 bytes. The loop stops at any other entry, and where room or a limit might not suffice.
 #pragma once
 
@@ -23,7 +23,7 @@ struct PlainRun {
   char* out;                       ///< moves behind the bytes written
   std::size_t room;                ///< at `out`
   std::uint64_t bytes_left;        ///< of keys and values
-  std::uint64_t flushed;           ///< a flush has taken items up to this cas unique
+  std::uint64_t flushed;           ///< a flush has taken items up to this order
   std::uint64_t newest;            ///< the reply would wait for the disk for items above; kNoHorizon: for
                                    ///< none
 

@@ -5,16 +5,12 @@
 // time, with a cursor if more is left. It removes expired items, too, but does not count them. Each leaf is
 // one write, which waits while an operation holds one of the keys.
 //
-// With X the range is held. The task goes over it twice: it counts first, and removes only if there are not
-// too many items; removing cannot fail. Behind the first leaves a large range is divided into parts
-// (range_parts.hpp), and the second pass is divided from its start. A part's walk is a RangeDeleteTask, too.
+// With X the range is held (range_edit.hpp). The first pass counts, and the second one removes if there are not too
+// many items.
 #pragma once
 
-#include "index/edit_task.hpp"
-#include "server/reply/reply_queue.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/range/range_parts.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/range/range_edit.hpp"
 
 namespace mxkv::server {
 
@@ -28,22 +24,22 @@ struct RemovedOfLeaf {
   bool late = false;
 };
 
-class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>,
-                              public DividedWalk {
-  using Base = index::EditTask<RangeDeleteTask, ItemTraits, RemovedOfLeaf>;
-
+class RangeDeleteTask final : public RangeEdit<RangeDeleteTask, RemovedOfLeaf> {
  public:
   static constexpr const char* kName = "range delete";
+  static constexpr counter kRequests = counter::cmd_range_delete;
+  static constexpr counter kItems = counter::range_deleted_items;
 
   RangeDeleteTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::RangeRequest& request,
                   const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
-                  std::uint64_t now_ns) noexcept;
+                  std::uint64_t now_ns) noexcept
+      : RangeEdit(task_class, tree, request, request.locked, limits, state, address, now_ns) {}
   /// The walk of a part.
   RangeDeleteTask(const runtime::TaskClass* task_class, const RangeDeleteTask& whole, RangePartTask& part,
-                  runtime::Worker& worker);
+                  runtime::Worker& worker)
+      : RangeEdit(task_class, whole, part, worker) {}
 
   // --- For EditTask ---
-  void judges_up_to(std::string_view high, bool infinite) noexcept { judge_up_to(high, infinite); }
   index::verdict judge(std::uint64_t /*head*/, std::uint64_t value, RemovedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
   index::Change erasing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept;
@@ -51,31 +47,18 @@ class RangeDeleteTask final : public index::EditTask<RangeDeleteTask, ItemTraits
   void judged(const RemovedOfLeaf& leaf, runtime::Worker& worker) noexcept;
   [[nodiscard]] bool refuses(std::uint64_t value, runtime::Worker& worker) noexcept;
   runtime::step refused(runtime::Worker& worker);
-  runtime::step finished(runtime::Worker& worker);
   runtime::step resume_item(runtime::Worker& worker);
-  void discard(runtime::Worker& worker) { give_back_all(worker); }
 
-  // --- For RangeLock ---
-  [[nodiscard]] bool only_reads() const noexcept { return false; }
-  void begin(RangeLock& lock, runtime::Worker& worker);
-
-  // --- For RangeParts ---
-  void start_part(RangePartTask& part, runtime::Worker& worker);
-  void parts_ended(runtime::Worker& worker);
-  void undivided(runtime::Worker& worker);
+  // --- For RangeEdit ---
+  void held(runtime::Worker& /*worker*/) noexcept {}
+  [[nodiscard]] static index::Commit<std::string_view> whole_change(std::uint64_t order) noexcept {
+    return {.change = index::Change::of(index::change::range_gone, order, index::cause::deleted)};
+  }
 
  private:
-  /// Whether this task holds the range, or the whole of which it is a part.
-  [[nodiscard]] bool holds() const noexcept { return state_->lock != nullptr || is_part(); }
-  /// All items are counted. Nothing after this can fail.
-  void pass_commit_point(runtime::Worker& worker);
-  runtime::step answer(runtime::Worker& worker);
-  void write_reply(ReplyQueue& queue);
-
   WriteGateTicket pass_;
   std::uint32_t refused_ = 0;  ///< the slot that an operation holds
   bool waiting_ = false;       ///< at the gate
-  bool counts_ = false;        ///< it goes over its range for the first time
 };
 
 static_assert(sizeof(RangeDeleteTask) <= runtime::kLargestTaskBytes);

@@ -8,11 +8,11 @@
 
 #include "server/reply/connection_table.hpp"
 #include "server/reply/reply_writer.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/store_task.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/item/value_reply.hpp"
 #include "server/store/range/range_state.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 
@@ -33,9 +33,7 @@ class RangeLeaf {
         leaf_(leaf),
         address_(address),
         start_(start),
-        usual_(queue_ != nullptr && !time_is_up_ && !state.keys_only && !state.base64 && !state.with_cas) {
-    saw(nullptr);
-  }
+        usual_(queue_ != nullptr && !time_is_up_ && !state.keys_only && !state.base64 && !state.with_cas) {}
 
   /// Writes usual entries from `from` on. Returns the first entry that it leaves to visit(). It never takes
   /// the last entry of a page.
@@ -48,9 +46,19 @@ class RangeLeaf {
     if (state_.beyond(key)) {
       return false;
     }
-    if (newest_ != WorkerContext::kNoHorizon) [[unlikely]] {
-      saw(&item.item());  // also if the item does not count
+    const bool more = take(key, item);
+    if (newest_ != WorkerContext::kNoHorizon) [[unlikely]] {  // also if the item does not count
+      RangeWalk::saw(state_, address_, &item.item(), leaf_, worker_);
     }
+    return more;
+  }
+
+ private:
+  /// Room that take_run() writes into. If less is left, visit() takes an entry, which gets more.
+  static constexpr std::size_t kLeastRoom = kAroundValue + 500;
+
+  /// Writes the entry, if it counts. False: the page is at its end.
+  [[nodiscard, gnu::always_inline]] bool take(std::string_view key, const Item::View& item) {
     if (skips(key) || !live_(item)) {
       return true;
     }
@@ -73,19 +81,6 @@ class RangeLeaf {
     state_.last = &item.item();
     // Without a cursor in the reply it need not be known whether there is more.
     return state_.items < state_.item_limit || state_.ceiling || state_.want_cursor;
-  }
-
- private:
-  /// Room that take_run() writes into. If less is left, visit() takes an entry, which gets more.
-  static constexpr std::size_t kLeastRoom = kAroundValue + 500;
-
-  /// Makes the reply wait until the item's data is on disk.
-  void saw(const Item* item) noexcept {
-    if (state_.away != nullptr && queue_ == state_.away) {
-      note_read(item, leaf_, state_.seen_order, worker_.local<WorkerContext>());
-    } else {
-      await_read(item, leaf_, address_, worker_);
-    }
   }
   [[nodiscard]] bool skips(std::string_view key) noexcept {
     if (!state_.skip_start) [[likely]] {

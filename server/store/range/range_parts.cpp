@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <source_location>
 
+#include "protocol/cursor.hpp"
+#include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/point/meta_reply.hpp"
 
 namespace mxkv::server {
 
@@ -190,7 +192,7 @@ RangeState* RangeParts::state_of(const RangePart& part, runtime::Worker& worker)
 
 void RangeParts::look_for_client(runtime::Worker& worker) {
   if (is_home(worker)) {
-    if (worker.local<WorkerContext>().replies->find(address_) == nullptr) {
+    if (!ConnectionTable::is_wanted(address_)) {
       MXKV_PATH(range_given_up);
       give_up();
     }
@@ -206,17 +208,16 @@ void RangeParts::send_home(runtime::DependentTask& task, runtime::Worker& worker
   MXKV_ASSERT(static_cast<bool>(spawned), "the join is open while a part is");
 }
 
-void RangeParts::await_reads(runtime::Worker& worker) const noexcept {
-  auto& context = worker.local<WorkerContext>();
-  if (!context.minds_horizon()) [[likely]] {
+void DividedWalk::write_changed(ReplyQueue& queue) {
+  if (!state_->more && state_->meta->quiet) {
     return;
   }
-  for (const RangePart& part : parts_) {
-    if (part.seen_order > context.horizon_us) {
-      detail::await_disk(address_, context);
-      return;
-    }
+  char* out = queue.reserve(address_.ticket, kMostMetaLineBytes + protocol::kMaxCursorBytes);
+  out = protocol::write_number(protocol::write_text(out, "HD A"), state_->items);
+  if (state_->more) {
+    out = write_cursor(protocol::write_text(out, " G"));
   }
+  queue.commit(address_.ticket, end_meta_line(out, *state_->meta));
 }
 
 }  // namespace mxkv::server

@@ -22,9 +22,9 @@
 
 #include "index/divide_task.hpp"
 #include "runtime/pool/dependent_task.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/range/range_tally.hpp"
 #include "server/store/range/range_walk.hpp"
-#include "server/store/store_task.hpp"
 
 namespace mxkv::server {
 
@@ -44,13 +44,13 @@ concept DividedOperation = requires(T task, RangePartTask& part, runtime::Worker
 struct alignas(runtime::kCacheLineBytes) RangePart {
   std::string from;  ///< its first key
   RangeTally tally;
-  std::uint64_t seen_order = 0;  ///< the greatest order read; only kept if reads wait for the disk
+  SeenOrder seen;  ///< by the part's walk
   bool too_many = false;
   bool no_memory = false;
 
   void clear() noexcept {
     tally = {};
-    seen_order = 0;
+    seen = {};
     too_many = no_memory = false;
   }
 };
@@ -93,8 +93,6 @@ class RangeParts {
   [[nodiscard]] std::size_t number_of(const RangePart& part) const noexcept {
     return static_cast<std::size_t>(&part - parts_.data());
   }
-  /// Makes the operation's reply wait for the disk if a part has read data that is not on disk yet.
-  void await_reads(runtime::Worker& worker) const noexcept;
 
   // --- For walks, any worker ---
 
@@ -298,6 +296,8 @@ class DividedWalk : public RangeWalk {
     task.annotate(runtime::WorkerId{runtime::Annotations::kAnyWorker});
     parts_->begin(worker);
   }
+  /// Writes the reply of an operation that has changed its range: HD A<items> [G<cursor>] [O<opaque>].
+  void write_changed(ReplyQueue& queue);
   void drop_parts() noexcept { delete std::exchange(parts_, nullptr); }
   /// Ends the walk of a part.
   runtime::step end_part(runtime::MxTask& task, bool too_many, bool no_memory, runtime::Worker& worker) {

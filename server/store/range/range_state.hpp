@@ -8,6 +8,7 @@
 #include "index/commit_point.hpp"
 #include "index/key.hpp"
 #include "protocol/meta.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/item/item.hpp"
 
 namespace mxkv::server {
@@ -44,9 +45,9 @@ struct RangeState {
   RangeLock* lock = nullptr;            ///< holds the range; null: it is not held
   std::uint64_t moment_us = 0;          ///< when items must be live; 0: when they are met
   const Item* last = nullptr;           ///< the last item written; null: last_key has its key
-  ReplyQueue* away = nullptr;    ///< the page, while a worker other than the home writes it (range_walk.hpp)
-  std::uint64_t seen_order = 0;  ///< the greatest order read there; only kept if reads wait for the disk
-  std::string_view cut;          ///< RangeRequest::cut
+  ReplyQueue* away = nullptr;  ///< the page, while a worker other than the home writes it (range_walk.hpp)
+  SeenOrder seen;              ///< by the walk so far, on any worker
+  std::string_view cut;        ///< RangeRequest::cut
   const Item* goes_on_at =
       nullptr;                ///< the walk goes on at home with this one, which cannot be written there
   std::uint16_t away_at = 0;  ///< the worker that `away` belongs to

@@ -197,7 +197,7 @@ runtime::step RangeTask::answer(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   context.counters.count(counter::cmd_scan);
   context.counters.count(counter::scan_items, state_->items);
-  if (ReplyQueue* queue = context.replies->find(address_)) {
+  if (ReplyQueue* queue = context.replies->find(address_, seen(context))) {
     write_end(*queue);
     queue->close(address_.ticket);
   }

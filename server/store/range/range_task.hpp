@@ -32,9 +32,10 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
            (state_->skip_start ? 1U : 0U);
   }
   [[nodiscard]] RangeLeaf leaf_visitor(runtime::Worker& worker) noexcept {
+    const Seen seen = saw(nullptr, here(), worker);
     const PagePlace place =
         state_->away == nullptr
-            ? PagePlace{worker.local<WorkerContext>().replies->find(address_), address_.ticket}
+            ? PagePlace{worker.local<WorkerContext>().replies->find(address_, seen), address_.ticket}
             : page(worker);
     return {*state_, address_, place, key(), here(), worker};
   }

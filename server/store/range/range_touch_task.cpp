@@ -1,12 +1,7 @@
 #include "server/store/range/range_touch_task.hpp"
 
-#include "protocol/reply.hpp"
-#include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/point/meta_reply.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -16,30 +11,8 @@ namespace mxkv::server {
 using index::verdict;
 using runtime::step;
 
-RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& tree,
-                               const protocol::Request& request, const RangeLimits& limits, RangeState& state,
-                               const ReplyAddress& address, std::uint64_t now_ns) noexcept
-    : Base(task_class, tree), DividedWalk(state, address, limits.splitting), exptime_(request.exptime) {
-  MXKV_ASSERT(state.meta != nullptr, "mt comes with flags");
-  expect_division();
-  limit(request.range, limits, now_ns);
-  limit_whole(request.range, limits);
-  set_bounds(request.range);
-}
-
-RangeTouchTask::RangeTouchTask(const runtime::TaskClass* task_class, const RangeTouchTask& whole,
-                               RangePartTask& part, runtime::Worker& worker)
-    : Base(task_class, whole.tree()),
-      DividedWalk(part, whole.address_, worker),
-      exptime_(whole.exptime_),
-      expiry_(whole.expiry_),
-      prepares_(whole.prepares_) {}
-
-void RangeTouchTask::begin(RangeLock& lock, runtime::Worker& worker) {
-  hold(lock, worker);
-  note_start();
+void RangeTouchTask::held(runtime::Worker& worker) noexcept {
   expiry_ = expiry_from(exptime_, {state_->moment_us, worker.runtime().clock()});
-  start(worker);
 }
 
 verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, TouchedOfLeaf& leaf,
@@ -60,7 +33,7 @@ verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, Touch
     return verdict::stop;
   }
   ++leaf.live;
-  if (prepares_) {
+  if (in_first_pass()) {
     return expiry_ == 0 || item.has_expiry_field() ? verdict::keep : verdict::replace;
   }
   return item.has_expiry_field() ? verdict::change : verdict::keep;
@@ -68,7 +41,8 @@ verdict RangeTouchTask::judge(std::uint64_t /*head*/, std::uint64_t value, Touch
 
 std::uint64_t RangeTouchTask::replacement(std::uint64_t value, runtime::Worker& worker) noexcept {
   const Item& item = *ItemRecord::item(value);
-  MXKV_DCHECK(prepares_ && !item.has_expiry_field(), "room is made once, and before exptimes are stored");
+  MXKV_DCHECK(in_first_pass() && !item.has_expiry_field(),
+              "room is made once, and before exptimes are stored");
   Item* const copy = with_expiry(worker, item, item.expiry());
   return copy == nullptr ? 0 : ItemRecord::word(copy);
 }
@@ -93,7 +67,7 @@ void RangeTouchTask::unmade(std::uint64_t by, runtime::Worker& worker) noexcept 
 // The whole range has passed the commit point already.
 index::Change RangeTouchTask::changing(ItemNode& leaf, std::uint64_t value,
                                        runtime::Worker& worker) noexcept {
-  MXKV_DCHECK(!prepares_, "no exptime is stored before all have room");
+  MXKV_DCHECK(!in_first_pass(), "no exptime is stored before all have room");
   if (expiry_ != 0) {
     ExpirySweep::note(leaf, expiry_, worker);
   }
@@ -115,13 +89,12 @@ void RangeTouchTask::changed(std::uint64_t value, runtime::Worker& worker) {
 
 void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept {
   state_->items += leaf.live;
-  MXKV_ASSERT(state_->items <= state_->item_limit, "no more is touched than may be");
   state_->too_many = leaf.more;
   leaf_done(leaf.divides, worker);
 }
 
 step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
-  MXKV_ASSERT(prepares_, "what has begun to store exptimes needs no memory");
+  MXKV_ASSERT(in_first_pass(), "what has begun to store exptimes needs no memory");
   if (worker.local<WorkerContext>().upkeep->makes_room(worker)) {
     worker.repin(*this);  // memory that is freed meanwhile does not wait for this pin
     aim_at_root();
@@ -130,102 +103,6 @@ step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
   no_memory_ = true;
   worker.local<WorkerContext>().count_no_memory();
   return finished(worker);
-}
-
-step RangeTouchTask::finished(runtime::Worker& worker) {
-  if (is_part()) {
-    return end_part(*this, state_->too_many, no_memory_, worker);
-  }
-  MXKV_ASSERT(state_->lock != nullptr, "a touch holds its range to the end");
-  MXKV_ASSERT(prepares_ || (!state_->too_many && !no_memory_), "exptimes are stored of all or none");
-  if (take_division()) {
-    return divide(*this, worker);
-  }
-  if (may_store()) {
-    pass_commit_point(worker);
-    return rescan(worker);
-  }
-  if (is_home(worker)) {
-    return answer(worker);
-  }
-  let_go(worker);
-  return go_home(*this, address_);
-}
-
-void RangeTouchTask::pass_commit_point(runtime::Worker& worker) {
-  MXKV_ASSERT(may_store() && !is_part(), "the whole passes the commit point, once");
-  prepares_ = false;
-  state_->items = 0;
-  back_to_start();
-  const index::ChangedRange<std::string_view> range = changed_range();
-  const std::uint64_t through = worker.local<WorkerContext>().store->mint_through(worker);
-  tree().commits().pass({.change = index::Change::of(index::change::range_touched, through),
-                         .value = expiry_,
-                         .moment_us = state_->moment_us,
-                         .range = &range},
-                        worker);
-}
-
-// --- In parts ---
-
-void RangeTouchTask::start_part(RangePartTask& part, runtime::Worker& worker) {
-  worker.create<RangeTouchTask>(*this, part, worker)->start(worker);
-}
-
-void RangeTouchTask::undivided(runtime::Worker& worker) {
-  drop_parts();
-  start(worker);
-}
-
-void RangeTouchTask::parts_ended(runtime::Worker& worker) {
-  for (const RangePart& part : parts_->ended()) {
-    state_->items += part.tally.items;
-    state_->too_many = state_->too_many || part.too_many;
-    no_memory_ = no_memory_ || part.no_memory;
-  }
-  state_->too_many = state_->too_many || state_->items > state_->item_limit;
-  worker.spawn(this);
-}
-
-step RangeTouchTask::resume_item(runtime::Worker& worker) {
-  MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
-  if (parts_ == nullptr) {
-    return answer(worker);
-  }
-  if (take_division()) {
-    begin_parts(*this, worker);
-    return step::parked;
-  }
-  if (may_store()) {
-    pass_commit_point(worker);
-    if (!parts_->start_again(key(), state_->skip_start, worker)) {
-      undivided(worker);
-    }
-    return step::parked;
-  }
-  return answer(worker);
-}
-
-// HD A<touched> [O<opaque>]
-step RangeTouchTask::answer(runtime::Worker& worker) {
-  MXKV_ASSERT(worker.id().value() == address_.worker, "replies are written at home");
-  drop_parts();
-  await_write(address_, worker);
-  if (state_->too_many || no_memory_) {
-    return refuse(no_memory_ ? protocol::kOutOfMemory : protocol::kTooManyKeys, *this, worker);
-  }
-  auto& context = worker.local<WorkerContext>();
-  context.counters.count(counter::cmd_range_touch);
-  context.counters.count(counter::range_touched_items, state_->items);
-  if (ReplyQueue* const queue = context.replies->find(address_)) {
-    if (!state_->meta->quiet) {
-      char* out = queue->reserve(address_.ticket, kMostMetaLineBytes);
-      out = protocol::write_number(protocol::write_text(out, "HD A"), state_->items);
-      queue->commit(address_.ticket, end_meta_line(out, *state_->meta));
-    }
-    queue->close(address_.ticket);
-  }
-  return end(*this, worker);
 }
 
 }  // namespace mxkv::server

@@ -1,16 +1,11 @@
 // mt: gives all items of a range a new exptime, or none of them.
 //
-// The range is held, and walked twice. The first walk gives each live item room for an exptime if it has
-// none, by a copy that is otherwise the same. Memory may run out there, but no client can see a change yet.
-// The second walk stores the exptimes in place, which cannot fail. Cas uniques stay. Behind the first leaves
-// a large range is divided into parts (range_parts.hpp), and the second walk is divided from its start. A
-// part's walk is a RangeTouchTask, too.
+// The range is held, and walked twice (range_edit.hpp). The first pass gives each live item room for an exptime if it
+// has none, by a copy that is otherwise the same. Memory may run out there. The second pass stores the exptimes in
+// place. Orders stay.
 #pragma once
 
-#include "index/edit_task.hpp"
-#include "server/reply/reply_queue.hpp"
-#include "server/store/range/range_parts.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/range/range_edit.hpp"
 
 namespace mxkv::server {
 
@@ -21,26 +16,23 @@ struct TouchedOfLeaf {
   bool divides = false;  ///< the live items are the first of a part
 };
 
-class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>,
-                             public DividedWalk {
-  using Base = index::EditTask<RangeTouchTask, ItemTraits, TouchedOfLeaf, true>;
-
+class RangeTouchTask final : public RangeEdit<RangeTouchTask, TouchedOfLeaf, true> {
  public:
   static constexpr const char* kName = "range touch";
+  static constexpr counter kRequests = counter::cmd_range_touch;
+  static constexpr counter kItems = counter::range_touched_items;
 
   RangeTouchTask(const runtime::TaskClass* task_class, ItemTree& tree, const protocol::Request& request,
                  const RangeLimits& limits, RangeState& state, const ReplyAddress& address,
-                 std::uint64_t now_ns) noexcept;
+                 std::uint64_t now_ns) noexcept
+      : RangeEdit(task_class, tree, request.range, true, limits, state, address, now_ns),
+        exptime_(request.exptime) {}
   /// The walk of a part.
   RangeTouchTask(const runtime::TaskClass* task_class, const RangeTouchTask& whole, RangePartTask& part,
-                 runtime::Worker& worker);
-
-  // --- For RangeLock ---
-  [[nodiscard]] bool only_reads() const noexcept { return false; }
-  void begin(RangeLock& lock, runtime::Worker& worker);
+                 runtime::Worker& worker)
+      : RangeEdit(task_class, whole, part, worker), exptime_(whole.exptime_), expiry_(whole.expiry_) {}
 
   // --- For EditTask ---
-  void judges_up_to(std::string_view high, bool infinite) noexcept { judge_up_to(high, infinite); }
   index::verdict judge(std::uint64_t head, std::uint64_t value, TouchedOfLeaf& leaf,
                        runtime::Worker& worker) const noexcept;
   static index::Change erasing(ItemNode& /*leaf*/, std::uint64_t /*value*/, runtime::Worker& /*worker*/) {
@@ -57,25 +49,16 @@ class RangeTouchTask final : public index::EditTask<RangeTouchTask, ItemTraits, 
   void changed(std::uint64_t value, runtime::Worker& worker);
   void judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) noexcept;
   runtime::step out_of_memory(runtime::Worker& worker);
-  runtime::step finished(runtime::Worker& worker);
-  runtime::step resume_item(runtime::Worker& worker);
-  void discard(runtime::Worker& worker) { give_back_all(worker); }
 
-  // --- For RangeParts ---
-  void start_part(RangePartTask& part, runtime::Worker& worker);
-  void parts_ended(runtime::Worker& worker);
-  void undivided(runtime::Worker& worker);
+  // --- For RangeEdit ---
+  void held(runtime::Worker& worker) noexcept;
+  [[nodiscard]] index::Commit<std::string_view> whole_change(std::uint64_t order) const noexcept {
+    return {.change = index::Change::of(index::change::range_touched, order), .value = expiry_};
+  }
 
  private:
-  [[nodiscard]] bool may_store() const noexcept { return prepares_ && !state_->too_many && !no_memory_; }
-  /// All items have room. Nothing after this can fail.
-  void pass_commit_point(runtime::Worker& worker);
-  runtime::step answer(runtime::Worker& worker);
-
   std::int64_t exptime_;
   std::uint32_t expiry_ = 0;
-  bool prepares_ = true;  ///< it walks its range for the first time
-  bool no_memory_ = false;
 };
 
 static_assert(sizeof(RangeTouchTask) <= runtime::kLargestTaskBytes);

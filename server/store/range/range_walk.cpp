@@ -7,9 +7,10 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/disk_wait.hpp"
+#include "server/store/core/neighbour_keys.hpp"
+#include "server/store/core/visibility.hpp"
+#include "server/store/core/worker_context.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
 
@@ -35,18 +36,9 @@ bool RangeState::beyond_bound(std::string_view key) const noexcept {
 void RangeState::end_at_cut() noexcept {
   more = ceiling = true;
   last = nullptr;
-  cut.copy(last_key, index::kMaxKeyBytes);
-  last_bytes = static_cast<std::uint8_t>(cut.size());
-  if (reverse) {
-    return;
-  }
-  if (last_key[last_bytes - 1] == '\0') {
-    --last_bytes;
-  } else {
-    --last_key[last_bytes - 1];
-    std::memset(last_key + last_bytes, 0xFF, index::kMaxKeyBytes - last_bytes);
-    last_bytes = index::kMaxKeyBytes;
-  }
+  KeyRoom room;
+  const std::string_view end = reverse ? cut : key_before(cut, room);
+  last_bytes = static_cast<std::uint8_t>(end.copy(last_key, sizeof last_key));
 }
 
 RangeState* RangeWalk::make_state(runtime::Worker& worker, const protocol::MetaFlags* meta) {
@@ -97,7 +89,8 @@ constexpr std::uint32_t kAwayTicket = 0;
 
 PagePlace RangeWalk::page(runtime::Worker& worker) const noexcept {
   if (is_home(worker)) {
-    return {worker.local<WorkerContext>().replies->find(address_), address_.ticket};
+    const auto& context = worker.local<WorkerContext>();
+    return {context.replies->find(address_, seen(context)), address_.ticket};
   }
   MXKV_DCHECK(state_->away != nullptr && state_->away_at == worker.id().value(),
               "a page is written where it was opened");
@@ -120,8 +113,8 @@ void RangeWalk::open_page_away(runtime::Worker& worker) {
 // The blocks belong to the page's worker, which does not touch them meanwhile.
 void RangeWalk::take_page(runtime::Worker& worker) {
   MXKV_ASSERT(is_home(worker), "replies are written at home");
-  await_order(std::exchange(state_->seen_order, 0), address_, worker.local<WorkerContext>());
-  ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_);
+  const auto& context = worker.local<WorkerContext>();
+  ReplyQueue* const queue = context.replies->find(address_, seen(context));
   if (state_->away == nullptr || queue == nullptr) {
     return;
   }
@@ -209,10 +202,8 @@ runtime::SlotInterval RangeWalk::held_slots(const KeyPartition& slots) const noe
   if (!by_prefix) {
     return slots.slots_of(key(), far);
   }
-  char last[index::kMaxKeyBytes];
-  std::memset(last, 0xFF, sizeof last);
-  std::copy(far.begin(), far.end(), last);
-  return slots.slots_of(key(), {last, sizeof last});
+  KeyRoom room;
+  return slots.slots_of(key(), last_with_prefix(far, room));
 }
 
 void RangeWalk::note_start() noexcept {
@@ -228,8 +219,20 @@ void RangeWalk::back_to_start() noexcept {
   state_->skip_start = start_skipped_;
 }
 
-runtime::step RangeWalk::refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker) {
-  if (ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_)) {
+Seen RangeWalk::saw_with_horizon(RangeState& state, const ReplyAddress& address, const Item* item,
+                                 const ItemNode& leaf, runtime::Worker& worker) noexcept {
+  const auto& context = worker.local<WorkerContext>();
+  state.seen.add(item, leaf, context);
+  const Seen seen = state.seen.at_home(context);
+  if (worker.id().value() == address.worker) {
+    context.replies->show(address, seen);
+  }
+  return seen;
+}
+
+runtime::step RangeWalk::refuse(Seen seen, std::string_view text, runtime::MxTask& task,
+                                runtime::Worker& worker) {
+  if (ReplyQueue* const queue = worker.local<WorkerContext>().replies->find(address_, seen)) {
     queue->append(address_.ticket, text);
     queue->close(address_.ticket);
   }
@@ -278,19 +281,16 @@ void RangeWalk::set_start(const protocol::RangeBound& bound) noexcept {
   }
 }
 
-// The least key above all keys with `prefix`. If the prefix is 0xFF only, there is none: all 0xFF, longer
-// than any key.
+// If there is no key above those with the prefix: all 0xFF, longer than any key.
 void RangeWalk::start_behind_prefix(std::string_view prefix) noexcept {
-  while (!prefix.empty() && prefix.back() == '\xFF') {
-    prefix.remove_suffix(1);
-  }
-  if (prefix.empty()) {
+  KeyRoom room;
+  const std::string_view start = behind_prefix(prefix, room);
+  if (start.empty()) {
     std::memset(key_, 0xFF, sizeof key_);
     key_bytes_ = sizeof key_;
     return;
   }
-  set_key(prefix);
-  ++key_[key_bytes_ - 1];
+  set_key(start);
 }
 
 char* RangeWalk::write_cursor(char* out) noexcept {

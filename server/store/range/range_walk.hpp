@@ -8,6 +8,7 @@
 #include "protocol/request.hpp"
 #include "runtime/hierarchy/slots.hpp"
 #include "server/reply/reply_address.hpp"
+#include "server/store/core/visibility.hpp"
 #include "server/store/range/range_state.hpp"
 
 namespace mxkv::server {
@@ -38,6 +39,13 @@ class RangeWalk {
   [[nodiscard]] runtime::SlotInterval held_slots(const KeyPartition& slots) const noexcept;
   /// Copies the key where the walk goes on, for when the pin goes.
   void set_key(std::string_view key) noexcept;
+  /// See saw() below; for the visitor of a leaf.
+  [[gnu::always_inline]] static Seen saw(RangeState& state, const ReplyAddress& address, const Item* item,
+                                         const ItemNode& leaf, runtime::Worker& worker) noexcept {
+    return worker.local<WorkerContext>().minds_horizon()
+               ? saw_with_horizon(state, address, item, leaf, worker)
+               : Seen::data(false);
+  }
 
  protected:
   RangeWalk(RangeState& state, const ReplyAddress& address) noexcept : state_(&state), address_(address) {}
@@ -86,8 +94,17 @@ class RangeWalk {
               return static_cast<const RangeState*>(state)->beyond(key);
             }};
   }
+  /// The walk has read a leaf, and `item` in it; null: no item. Call it after the last read of the item. At home the
+  /// reply is marked at once, as its bytes may leave before the walk ends. Returns all that the reply has seen.
+  Seen saw(const Item* item, const ItemNode& leaf, runtime::Worker& worker) noexcept {
+    return saw(*state_, address_, item, leaf, worker);
+  }
+  /// At home: all that the walk has read so far, wherever it read.
+  [[nodiscard]] Seen seen(const WorkerContext& context) const noexcept {
+    return state_->seen.at_home(context);
+  }
   /// Answers with `text` instead of the reply.
-  runtime::step refuse(std::string_view text, runtime::MxTask& task, runtime::Worker& worker);
+  runtime::step refuse(Seen seen, std::string_view text, runtime::MxTask& task, runtime::Worker& worker);
   void release(runtime::Worker& worker) noexcept;
   /// The reply is closed: frees everything that the task holds.
   runtime::step end(runtime::MxTask& task, runtime::Worker& worker);
@@ -101,6 +118,9 @@ class RangeWalk {
   ReplyAddress address_;
 
  private:
+  [[gnu::noinline, gnu::cold]] static Seen saw_with_horizon(RangeState& state, const ReplyAddress& address,
+                                                            const Item* item, const ItemNode& leaf,
+                                                            runtime::Worker& worker) noexcept;
   [[nodiscard]] runtime::SlotInterval part_of(const runtime::SlotInterval& all,
                                               const KeyPartition& slots) const noexcept;
   void set_start(const protocol::RangeBound& bound) noexcept;

@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "runtime/base/probe.hpp"
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/store_state.hpp"
-#include "server/store/store_task.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {

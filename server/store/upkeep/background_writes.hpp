@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/item.hpp"
-#include "server/store/store_state.hpp"
 
 namespace mxkv::server {
 

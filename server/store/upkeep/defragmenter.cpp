@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "server/store/store_state.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/later_task.hpp"
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "runtime/scheduler/runtime.hpp"
-#include "server/store/store_state.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/later_task.hpp"
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "index/sample_task.hpp"
-#include "server/store/store_state.hpp"
-#include "server/store/store_task.hpp"
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 
 namespace mxkv::server {

@@ -4,9 +4,9 @@
 
 #include "index/edit_task.hpp"
 #include "index/leaf_walk_task.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
-#include "server/store/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 
 namespace mxkv::server {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "runtime/scheduler/worker.hpp"
+#include "server/store/core/worker_context.hpp"
 #include "server/store/upkeep/background_writes.hpp"
-#include "server/store/worker_context.hpp"
 
 namespace mxkv::server {
 

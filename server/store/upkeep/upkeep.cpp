@@ -1,6 +1,6 @@
 #include "server/store/upkeep/upkeep.hpp"
 
-#include "server/store/store_state.hpp"
+#include "server/store/core/store_state.hpp"
 
 namespace mxkv::server {
 

@@ -76,10 +76,10 @@ TEST(CoreWorkload, TakesOperationsOnManyKeys) {
 TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"workload=site.ycsb.workloads.TimeSeriesWorkload",
-       "file:1: workload: 'site.ycsb.workloads.TimeSeriesWorkload' is not there, only "
+       "file:1: workload: 'site.ycsb.workloads.TimeSeriesWorkload' does not exist here, only "
        "site.ycsb.workloads.CoreWorkload"},
       {"requestdistribution=zipf",
-       "file:1: requestdistribution: 'zipf' is none of uniform, zipfian, latest, sequential, exponential, "
+       "file:1: requestdistribution: 'zipf' is not one of uniform, zipfian, latest, sequential, exponential, "
        "hotspot"},
       {"recordcount=0", "file:1: recordcount: 0 is not within 1 to 1099511627776"},
       {"recordcount=10\ninsertstart=10", "file:2: insertstart: 10 is not below recordcount, 10"},
@@ -90,12 +90,12 @@ TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
       {"insertproportion=-1", "file:1: insertproportion: -1 is not within 0 to 1e+09"},
       {"minscanlength=5\nmaxscanlength=4", "file:1: minscanlength: 5 is above maxscanlength, 4"},
       {"scanlengthdistribution=hotspot",
-       "file:1: scanlengthdistribution: 'hotspot' is none of uniform, zipfian"},
-      {"lockedscanproportion=x", "file:1: lockedscanproportion: 'x' is no number"},
+       "file:1: scanlengthdistribution: 'hotspot' is not one of uniform, zipfian"},
+      {"lockedscanproportion=x", "file:1: lockedscanproportion: 'x' is not a number"},
       {"lockedtouchseconds=2592001", "file:1: lockedtouchseconds: 2592001 is not within 0 to 2592000"},
       {"lockedprefixbytes=0", "file:1: lockedprefixbytes: 0 is not within 1 to 250"},
       {"batchlength=0", "file:1: batchlength: 0 is not within 1 to 65536"},
-      {"insertorder=random", "file:1: insertorder: 'random' is none of hashed, ordered"},
+      {"insertorder=random", "file:1: insertorder: 'random' is not one of hashed, ordered"},
       {"requestdistribution=hotspot\nhotspotdatafraction=0.0001",
        "file:2: hotspotdatafraction: no record is hot, but requests go to hot ones"},
       {"requestdistribution=hotspot\nhotspotdatafraction=1",
@@ -122,7 +122,7 @@ TEST(CoreWorkload, WarnsOnceOfWhatHasNoEffectUnlessItIsTheDefault) {
   ASSERT_TRUE(properties.parse("table=usertable\nmeasurementtype=raw\ntable=other\nfoo=1", "file").ok());
   const auto warnings = warn_of_unused(properties);
   ASSERT_EQ(warnings.size(), 2U);
-  EXPECT_EQ(warnings[0], "file:3: table has no effect: there is one space of keys");
+  EXPECT_EQ(warnings[0], "file:3: table has no effect: there is only one keyspace");
   EXPECT_EQ(warnings[1],
             "file:2: measurementtype has no effect: latencies are always reported, by percentiles");
   ASSERT_EQ(properties.unknown().size(), 1U);

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Guards, DirectWalkUnder,
                                            runtime::primitive::reader_writer_latch,
                                            runtime::primitive::spin_latch));
 
-TEST(DirectWalk, WhatIsThereIsFoundWhileOthersInsertBesideIt) {
+TEST(DirectWalk, ExistingKeysAreFoundWhileOthersInsertBesideThem) {
   constexpr std::uint64_t kThere = 2'000;
   constexpr std::uint64_t kMore = 40'000;
   ModelTree on{2, all_nodes(runtime::primitive::optimistic_latch)};

@@ -118,7 +118,7 @@ TEST(Pacer, AnEndMoreThanOnePercentLateIsBehind) {
   }
 }
 
-TEST(Pacer, WhatWasDueBeforeTheEndAndNotSentIsCounted) {
+TEST(Pacer, OperationsDueBeforeTheEndAndNotSentAreCounted) {
   Pacer pacer({.rate_per_s = 1000});
   pacer.start(kBegin);
   pacer.send(kBegin);

@@ -126,11 +126,11 @@ TEST(PropertyReader, CollectsEveryProblemWithItsPlace) {
   reader.choice("g", {"one", "two"}, 0);
   reader.whole("j", 1, 0, 100);
   const std::vector<std::string> wanted{
-      "file:1: a: 'x' is not a whole number",   "file:2: b: '-1' is not a whole number",
-      "file:3: c: 101 is not within 0 to 100",  "file:8: h: '0x10' is not a whole number",
-      "file:9: i: '' is not a whole number",    "file:4: d: 1.5 is not within 0 to 1",
-      "file:5: e: nan is not within 0 to 1",    "file:6: f: 'yes' is neither true nor false",
-      "file:7: g: 'three' is none of one, two", "-p: j: '1e9' is not a whole number"};
+      "file:1: a: 'x' is not a whole number",      "file:2: b: '-1' is not a whole number",
+      "file:3: c: 101 is not within 0 to 100",     "file:8: h: '0x10' is not a whole number",
+      "file:9: i: '' is not a whole number",       "file:4: d: 1.5 is not within 0 to 1",
+      "file:5: e: nan is not within 0 to 1",       "file:6: f: 'yes' is neither true nor false",
+      "file:7: g: 'three' is not one of one, two", "-p: j: '1e9' is not a whole number"};
   EXPECT_EQ(reader.problems(), wanted);
 }
 

@@ -96,7 +96,7 @@ TEST(ResultJson, SaysWhatIsWrongWithAText) {
   };
   EXPECT_EQ(message_of(good), "");
   EXPECT_THAT(message_of(""), HasSubstr("parse error"));
-  EXPECT_THAT(message_of("[]"), HasSubstr("no result of mxkv-ycsb"));
+  EXPECT_THAT(message_of("[]"), HasSubstr("not a result of mxkv-ycsb"));
   EXPECT_THAT(message_of(R"({"format":"mxkv-ycsb result"})"), HasSubstr("format_version"));
   std::string changed = good;
   changed.replace(changed.find("\"run_time_ms\":2000"), 18, "\"run_time_ms\":\"x\"");

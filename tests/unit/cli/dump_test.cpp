@@ -67,7 +67,7 @@ class DumpTest : public testing::TestWithParam<std::pair<DumpForm, bool>> {
   }
 };
 
-TEST_P(DumpTest, WhatWasWrittenIsReadBack) {
+TEST_P(DumpTest, WrittenItemsAreReadBack) {
   for (const std::size_t count : {0U, 1U, 7U, 20'000U}) {
     const std::vector<Item> items = some_items(count);
     const auto [found, failure] = read(written(items));
@@ -95,7 +95,7 @@ TEST_P(DumpTest, AFileOfWhichAnyBitWasChangedIsRefused) {
   }
 }
 
-TEST_P(DumpTest, WhatWasCutGoesOnBehindItsLastWholeRecord) {
+TEST_P(DumpTest, ATruncatedFileContinuesBehindItsLastWholeRecord) {
   const std::vector<Item> items = some_items(20'000);
   const std::string whole = written(items);
   for (const std::size_t cut : {whole.size() / 3, whole.size() / 2, whole.size() - 1}) {

@@ -18,7 +18,7 @@ TEST(Endpoint, EveryFormIsRead) {
   EXPECT_EQ(text_of(endpoint_of("/run/x")), "unix:/run/x");
 }
 
-TEST(Endpoint, WhatIsNoneIsRefused) {
+TEST(Endpoint, InvalidEndpointsAreRefused) {
   for (const std::string& text : {std::string(), std::string(":5"), std::string("a:"), std::string("unix:"),
                                   "unix:/" + std::string(200, 'x'), std::string("[::1"), std::string("a b:1"),
                                   std::string("[::1]x"), std::string("a:0"), std::string("a:65536"),

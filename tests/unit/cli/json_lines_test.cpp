@@ -42,17 +42,17 @@ TEST(JsonLines, AByteOrderMarkBeforeTheFirstLineIsSkipped) {
   EXPECT_EQ(item.key, "a");
   EXPECT_FALSE(reader->next(item));
   EXPECT_EQ(failure_of(mark), "");
-  EXPECT_EQ(failure_of(mark + "{1}\n"), "f:1: is no JSON object");
+  EXPECT_EQ(failure_of(mark + "{1}\n"), "f:1: is not a JSON object");
 }
 
 TEST(JsonLines, AWrongLineIsNamed) {
   const std::string first = "{\"key\":\"a\",\"value\":\"x\"}\n";
   for (const auto& [line, what] :
-       {std::pair{"nonsense", "is no JSON object"}, std::pair{"[1]", "is no JSON object"},
+       {std::pair{"nonsense", "is not a JSON object"}, std::pair{"[1]", "is not a JSON object"},
         std::pair{"{\"key\":\"a\"}", "has no key and value"},
         std::pair{"{\"key\":1,\"value\":\"\"}", "\"key\" is neither a string nor"},
-        std::pair{"{\"key\":\"\",\"value\":\"\"}", "a key has 1 to 250 bytes"},
-        std::pair{"{\"key\":\"a\",\"value\":\"\",\"flags\":-1}", "\"flags\" is no number"},
+        std::pair{"{\"key\":\"\",\"value\":\"\"}", "a key must have 1 to 250 bytes"},
+        std::pair{"{\"key\":\"a\",\"value\":\"\",\"flags\":-1}", "\"flags\" is not a number"},
         std::pair{"{\"key\":\"a\",\"value\":{\"b64\":\"=\"}}", "\"value\" is neither"}}) {
     EXPECT_TRUE(failure_of(first + line + "\n").starts_with("f:2: " + std::string(what)))
         << failure_of(first + line);

@@ -44,7 +44,7 @@ TEST(MetaReply, AKeyInBase64IsDecoded) {
   EXPECT_EQ(reply.key(), std::string("\0\1\2", 3));
 }
 
-TEST(MetaReply, WhatIsNoReplyIsRefused) {
+TEST(MetaReply, MalformedRepliesAreRefused) {
   MetaReply reply;
   for (const std::string& bytes :
        std::vector<std::string>{"VA x\r\n\r\n", "VA 1\r\nabc\r\n", "VA 99999999999\r\n"}) {
@@ -53,7 +53,7 @@ TEST(MetaReply, WhatIsNoReplyIsRefused) {
   EXPECT_THROW(static_cast<void>(read_meta_reply(std::string(100'000, 'x'), reply)), Failure);
 }
 
-TEST(MetaReply, ARefusalIsToldAndALoginIsAnother) {
+TEST(MetaReply, ARefusalAndAFailedLoginHaveTheirOwnOutcomes) {
   const auto outcome_of = [](std::string_view line) {
     try {
       throw_refusal(line);

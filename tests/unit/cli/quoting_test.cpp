@@ -29,13 +29,13 @@ TEST(Quoting, EscapesOfDoubleQuotesAreBytes) {
   EXPECT_EQ(unescape(R"(a\x41)"), "aA");
 }
 
-TEST(Quoting, WhatIsNotClosedOrNoEscapeIsRefused) {
+TEST(Quoting, UnclosedQuotesAndUnknownEscapesAreRefused) {
   for (const char* const line : {"'a", "\"a", "\"a\\", "a\\", R"("\q")", R"("\x4")", R"("\xg0")"}) {
     EXPECT_THROW(static_cast<void>(split_words(line)), Failure) << line;
   }
 }
 
-TEST(Quoting, WhatIsShownIsReadBackAsItWas) {
+TEST(Quoting, PrintedWordsAreReadBackUnchanged) {
   for (int first = 0; first < 256; ++first) {
     for (const int second : {0x00, 0x61, 0x20, 0x5c, 0x22, 0xc3, 0xa9}) {
       const std::string bytes{static_cast<char>(first), static_cast<char>(second)};

@@ -1,4 +1,4 @@
-// A cluster's node: how its keys are written, what is wrong with one, and what is told for those left out.
+// A cluster's node: its keys, invalid values, and the defaults of keys that are left out.
 #include "config/cluster.hpp"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ Loaded loaded(const std::string& text) {
   return read_options(file.path(), {}, {});
 }
 
-// All that is wrong, without the file's name.
+// All mistakes, without the file's name.
 std::string wrong(const std::string& text) {
   const TemporaryFile file{text};
   Loaded read = read_options(file.path(), {}, {});
@@ -148,7 +148,7 @@ TEST(Cluster, PropertiesAreNamesWithOrWithoutMappings) {
             "1:24: cluster.properties.a: is a list (allowed: one value)\n"
             "1:32: cluster.properties.b: has no value (allowed: one value)");
   EXPECT_EQ(wrong("cluster: {properties: {bootstrap.servers: a}}\n"),
-            "1:43: cluster.properties.bootstrap.servers: is not to be set here (allowed: cluster.brokers)");
+            "1:43: cluster.properties.bootstrap.servers: must not be set here (allowed: cluster.brokers)");
   EXPECT_EQ(wrong("cluster: {properties: {Acks: 1}}\n"),
             "1:30: cluster.properties.Acks: is not the name of a property (allowed: small letters, digits, . "
             "_ -)");

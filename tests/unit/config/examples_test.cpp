@@ -1,4 +1,4 @@
-// Every example file on every kind of machine: it fits and is named, or says exactly why not.
+// Every example file on every kind of machine: it fits and is named, or the error says exactly why not.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The section of switches for research: all of them are in it, and where they stood before an error says so.
+// The section of switches for research: it has all of them, and an error names the new place of a moved switch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 constexpr std::string_view kSection = "experimental.";
 
 struct Switch {
-  std::string former;  // its path before it went into the section
+  std::string former;  // its path before it moved into the section
   std::string value;   // its default
 };
 

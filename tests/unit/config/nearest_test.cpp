@@ -1,4 +1,4 @@
-// Which key somebody meant.
+// The key that was probably meant.
 #include "config/nearest.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Where so many workers go, on all invented machines.
+// The places of a given number of workers, on all invented machines.
 #include "config/place.hpp"
 
 #include <gmock/gmock.h>

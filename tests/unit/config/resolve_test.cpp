@@ -51,7 +51,7 @@ NodeOptions node_of(std::uint32_t index, std::uint32_t workers, std::vector<PuId
   return node;
 }
 
-// An entry of `nodes:` that wants all CPUs of `index` and no share of the memory.
+// An entry of `nodes:` that takes all CPUs of `index` and has no share of the memory.
 NodeOptions whole_node(std::uint32_t index) {
   NodeOptions node;
   node.node = index;
@@ -253,7 +253,7 @@ TEST(ResolveWorkers, AreAsManyAsTheControlGroupPaysFor) {
 }
 
 TEST(ResolveWorkers, OnlyUseTheCpusOfAnInheritedMask) {
-  // What live_topology() makes of a mask of CPUs 2, 3 and 9: the others are not there.
+  // As live_topology() sees a mask of CPUs 2, 3 and 9: the others do not exist.
   Topology topology = machine();
   std::erase_if(topology.pus, [](const runtime::ProcessingUnit& unit) {
     return unit.pu != PuId{2} && unit.pu != PuId{3} && unit.pu != PuId{9};

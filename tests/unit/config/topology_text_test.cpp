@@ -1,4 +1,4 @@
-// What is said of invented machines, and that the file that is made for one fits it.
+// The descriptions of invented machines; the configuration file made for a machine fits it.
 #include "config/topology_text.hpp"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ TEST(TopologyText, TheTableHasNodesCachesAndDistances) {
 TEST(TopologyText, TheTableTellsOfControlGroups) {
   const MachineFacts facts{.memory_bytes = 8ULL << 30U, .cgroup_limit_bytes = 1ULL << 30U, .cgroup_cpus = 1};
   EXPECT_THAT(topology_table(machine(kSynthetic[1]), facts),
-              HasSubstr("8GiB; control group: at most 1GiB; control group: time of 1 CPU\n"));
+              HasSubstr("8GiB; control group: at most 1GiB; control group: CPU time of 1 CPU\n"));
 }
 
 TEST(TopologyText, JsonHasTheSameInBytesAndNumbers) {

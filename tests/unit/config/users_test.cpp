@@ -1,4 +1,4 @@
-// Files of users: both forms, and what is wrong told with its place, and without a password.
+// Files of users: both forms; errors name the place of each mistake, and never a password.
 #include "config/users.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which switches are told to change nothing, and why.
+// Which switches are reported to have no effect, and why.
 #include "config/without_effect.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ constexpr const char* kNoBoundWork =
     "has no effect: no pool holds work while experimental.index.leaves and experimental.index.inner are "
     "optimistic_latch";
 
-// "path what", a line each.
+// "path what", one per line.
 std::string told(const std::string& text, std::size_t workers = 2, std::size_t nodes = 0) {
   const TemporaryFile file{text};
   const runtime::Result<DaemonOptions> options = load(file.path(), {});

@@ -1,5 +1,5 @@
-// Wrong configurations and what is said about each, word for word: half of them the reader finds, half the
-// machine of two nodes with four CPUs and 8 GiB each that they are held against.
+// Wrong configurations and their errors, word for word. The reader finds one half of the mistakes; the other half is wrong
+// for a machine of two nodes with four CPUs and 8 GiB each.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
      "2:22: listeners[0].reads: is replica, but there is no cluster (allowed: replica together with "
      "cluster.name)"},
     {"administration that reads at a replica", "admin: {listeners: [{port: 7, reads: replica}]}\n",
-     "1:38: admin.listeners[0].reads: nobody reads keys there (allowed: a listener without reads)"},
+     "1:38: admin.listeners[0].reads: its clients read no keys (allowed: a listener without reads)"},
     {"TLS of administration without a key", "admin: {listeners: [{port: 7, tls: {certificate: c}}]}\n",
      "1:21: admin.listeners[0]: lacks its key tls.key (allowed: a file in PEM)"},
     {"administration at a node", "admin: {listeners: [{port: 7, node: 0}]}\n",

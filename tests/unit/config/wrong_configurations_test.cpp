@@ -1,4 +1,4 @@
-// The table of wrong configurations, each read and held against an invented machine.
+// The table of wrong configurations, each read and checked against an invented machine.
 #include "tests/unit/config/wrong_configurations.hpp"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// All that is wrong, without the file's name: the machine is asked too, unless the text says nothing certain.
+// All mistakes, without the file's name. The machine is checked, too, if the text itself has no mistake.
 std::string errors_of(const std::string& text, const runtime::Topology& topology) {
   const TemporaryFile file{text};
   Loaded loaded = read_options(file.path(), {}, {});

@@ -12,7 +12,7 @@ namespace mxkv::index::testing {
 enum class key_set : std::uint8_t {
   nested,       ///< each the beginning of the next, up to the longest key
   nul_bytes,    ///< of NUL and 0x01 only: heads tie without keys being equal
-  high_bytes,   ///< of 0xFE and 0xFF only: heads like those of unused fences
+  high_bytes,   ///< of 0xFE and 0xFF only: heads that look like unused fences
   equal_heads,  ///< the same first 8 bytes
   common_30,    ///< 30 common bytes: more than the node keeps inline
   common_60,    ///< 60 common bytes, then nested tails

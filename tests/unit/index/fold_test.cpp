@@ -45,7 +45,7 @@ class FoldTest : public ::testing::Test {
     crowd(tree, *Walk::children(*left_).back());
     ASSERT_EQ(left_->meta().total(), kMost);
   }
-  /// Inserts keys between those of a leaf until its parent has another child, or splits.
+  /// Inserts keys between a leaf's keys until its parent has another child, or splits.
   void crowd(Under& tree, const NodeT& leaf) {
     const auto keys = Walk::keys(leaf);
     const unsigned children = left_->meta().total();

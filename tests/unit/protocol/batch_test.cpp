@@ -22,7 +22,7 @@ TEST(Batch, NoneAndTheMost) {
   EXPECT_EQ(ParsedLine(" mb  4294967295 \n")->batch_lines, 4294967295U);
 }
 
-TEST(Batch, WhoDoesNotSayHowManyIsToldAndLetGo) {
+TEST(Batch, ABatchWithoutANumberGetsAnErrorAndIsClosed) {
   for (const std::string_view line : {"mb", "mb x", "mb -1", "mb +1", "mb 1x", "mb 0x1", "mb 4294967296",
                                       "mb 2 q", "mb 2 noreply", "mb 2 2"}) {
     expect_refused(line, kBadFormat);
@@ -39,7 +39,7 @@ TEST(Batch, NoOtherErrorCloses) {
   }
 }
 
-TEST(Batch, WhatMayStandInIt) {
+TEST(Batch, HasOnlyMetaCommands) {
   for (unsigned op = 0; op < kCommands; ++op) {
     const auto which = static_cast<verb>(op);
     const bool may = which == verb::meta_get || which == verb::meta_set || which == verb::meta_delete ||
@@ -48,7 +48,7 @@ TEST(Batch, WhatMayStandInIt) {
   }
 }
 
-TEST(Batch, AValueOfUnknownLengthIsToldApart) {
+TEST(Batch, AValueOfUnknownLengthIsDistinguished) {
   for (const std::string_view line : {"ms\r\n", "ms k\r\n", "ms k x\r\n", "ms k -1\r\n", "ms k T30\r\n",
                                       "ms k 2147483646\r\n", "ms k 99999999999999999999 q\r\n"}) {
     EXPECT_TRUE(ParsedLine(line).parsed().length_unknown) << line;

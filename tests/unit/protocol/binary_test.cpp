@@ -55,7 +55,7 @@ TEST(BinaryParser, GetsAreReadsWithAForm) {
   }
 }
 
-TEST(BinaryParser, WhatStoresTellsFlagsTimeAndLength) {
+TEST(BinaryParser, StoringCommandsHaveFlagsTimeAndLength) {
   const ParsedPacket set{
       Packet{.code = opcode::set, .key = "k", .value = "value", .extras = set_extras(7, 9)}};
   ASSERT_TRUE(set.accepted());
@@ -73,7 +73,7 @@ TEST(BinaryParser, WhatStoresTellsFlagsTimeAndLength) {
   EXPECT_EQ(replace.point().terms.mode, store_mode::replace);
 }
 
-TEST(BinaryParser, AUniqueMakesEachOfThemACas) {
+TEST(BinaryParser, ANumberToCompareMakesEachOfThemACas) {
   for (const opcode code : {opcode::set, opcode::add, opcode::replaceq}) {
     const ParsedPacket parsed{Packet{.code = code, .key = "k", .extras = set_extras(), .cas = 77}};
     EXPECT_EQ(parsed->op, verb::cas);
@@ -87,7 +87,7 @@ TEST(BinaryParser, AUniqueMakesEachOfThemACas) {
   EXPECT_FALSE(ParsedPacket(Packet{.code = opcode::get, .key = "k", .cas = 5}).point().terms.compares);
 }
 
-TEST(BinaryParser, WhatJoinsHasNeitherFlagsNorTime) {
+TEST(BinaryParser, AppendAndPrependHaveNeitherFlagsNorTime) {
   const ParsedPacket append{Packet{.code = opcode::appendq, .key = "k", .value = "xy"}};
   ASSERT_TRUE(append.accepted());
   EXPECT_EQ(append->op, verb::append);

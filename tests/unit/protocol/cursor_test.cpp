@@ -178,7 +178,7 @@ RangeRequest rest_behind(const RangeRequest& range, const std::string& last) {
   return rest;
 }
 
-TEST(Cursor, WhatLiesWithinARangeHoldsNoKeyThatTheRangeDoesNot) {
+TEST(Cursor, ASubrangeHoldsNoKeyOutsideItsRange) {
   const std::vector<std::string> keys = small_keys();
   runtime::Random random(7);
   int within = 0;
@@ -196,7 +196,7 @@ TEST(Cursor, WhatLiesWithinARangeHoldsNoKeyThatTheRangeDoesNot) {
   EXPECT_GT(within, 10'000);
 }
 
-TEST(Cursor, WhatARangeLeavesBehindOneOfItsKeysLiesWithinIt) {
+TEST(Cursor, TheRestBehindAKeyLiesWithinTheRange) {
   const std::vector<std::string> keys = small_keys();
   runtime::Random random(8);
   for (int i = 0; i < 100'000; ++i) {

@@ -89,7 +89,7 @@ TEST(FastLines, AreTaken) {
   }
 }
 
-TEST(FastLines, WhatIsUnusualOrWrongIsLeftToTheLongWay) {
+TEST(FastLines, UnusualOrWrongLinesAreLeftToTheGeneralParser) {
   for (const std::string line : {"",
                                  "g",
                                  "get a\r\n",

@@ -31,7 +31,7 @@ TEST(LineScan, TheFirstLineFeedIsFoundAtEveryDistance) {
   }
 }
 
-TEST(LineScan, WhatWasSearchedIsNotSearchedAgain) {
+TEST(LineScan, SearchedBytesAreNotSearchedAgain) {
   // A line feed planted in the part said to be searched is not seen: that part is not read.
   EXPECT_EQ(find("ab\ncd", 3).what, line_end::missing);
   EXPECT_EQ(find("ab\ncd\n", 3).at, 5U);

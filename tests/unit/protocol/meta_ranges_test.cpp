@@ -77,7 +77,7 @@ TEST(MetaRanges, ReplyFlagsAreKeptInTheOrderSent) {
   EXPECT_FALSE(line.range().keys_only);
 }
 
-TEST(MetaRanges, WhatIsRefused) {
+TEST(MetaRanges, WrongFlagsAndBoundsAreRefused) {
   expect_refused("mr", kBadFormat);
   expect_refused("mr " + overlong_key(), kBadFormat);
   expect_refused("mr a H" + overlong_key(), kBadFormat);

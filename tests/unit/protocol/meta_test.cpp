@@ -66,7 +66,7 @@ TEST(Meta, EachFlagSaysOneThing) {
                {"Lpath", "delta 1"},
                {"C18446744073709551615", "compare 18446744073709551615 delta 1"},
                {"E0", "delta 1"},
-               {"E1", "unique 1 delta 1"},
+               {"E1", "cas 1 delta 1"},
                {"D5", "delta 5"},
                {"D18446744073709551615", "delta 18446744073709551615"},
                {"J13", "delta 1 initial 13"},
@@ -115,7 +115,7 @@ TEST(Meta, NothingIsLeftFromALineBefore) {
   }
 }
 
-TEST(Meta, WhatTheReplyRepeatsKeepsItsOrder) {
+TEST(Meta, RepeatedFlagsKeepTheirOrder) {
   EXPECT_EQ(parse("mg k t s T5 c f R3 k N9 l h O1")->meta.wants(), "tsTcfRkNlhO");
   EXPECT_EQ(parse("mg k O1 h l N9 k R3 f c T5 s t")->meta.wants(), "OhlNkRfcTst");
 }
@@ -128,7 +128,7 @@ TEST(Meta, OpaquesOfThirtyOneBytesPassAndOfThirtyTwoDoNot) {
   expect_refused("md k O" + std::string(200, 'o'), kLongOpaque);
 }
 
-TEST(Meta, ALongOpaqueIsToldIfNothingElseIsWrong) {
+TEST(Meta, ALongOpaqueIsReportedIfNothingElseIsWrong) {
   const std::string opaque = "O" + std::string(32, 'o');
   expect_refused("mg k Tx " + opaque, kBadToken);
   expect_refused("mg k " + opaque + " Tx", kBadToken);
@@ -276,7 +276,7 @@ TEST(Meta, TheLimitOfAKeyHoldsForItsBytesNotForItsBase64) {
   expect_refused("ms " + encoded(187) + " 7 c", kBadFormat, 9);
 }
 
-TEST(Meta, WhatIsNotBase64IsRefused) {
+TEST(Meta, KeysThatAreNotBase64AreRefused) {
   for (const std::string_view key : {"=", "A", "AA", "AAA", "A===", "====", "AA=A", "=AAA", "A*==", "AAA-",
                                      "AB==", "AAB=", "AA==AA==", "AAAAA", "Zm9v\xff"}) {
     expect_refused("mg " + std::string(key) + " b", kBadEncoding);
@@ -328,7 +328,7 @@ TEST(Meta, SpacesMayComeInRuns) {
   EXPECT_EQ(line->value_bytes, 2U);
 }
 
-TEST(Meta, WhatChangesTheItem) {
+TEST(Meta, SaysWhetherARequestChangesTheItem) {
   EXPECT_TRUE(parse("mg k N3")->meta.changes_item());
   EXPECT_TRUE(parse("mg k T3")->meta.changes_item());
   EXPECT_FALSE(parse("mg k R3 h l t v")->meta.changes_item());

@@ -67,7 +67,7 @@ TEST(Numbers, NothingIsNoNumber) {
   EXPECT_FALSE(read_i64("-", signed_value));
 }
 
-TEST(Numbers, WhatDoesNotFitIsNoNumber) {
+TEST(Numbers, NumbersThatDoNotFitAreRefused) {
   std::uint64_t u64 = 0;
   EXPECT_TRUE(read_u64("18446744073709551615", u64));
   for (const std::string_view text : {"18446744073709551616", "18446744073709551620", "99999999999999999999",

@@ -180,7 +180,7 @@ TEST(Ranges, Base64BoundsReachTheLongestKey) {
   }
 }
 
-TEST(Ranges, BadBase64IsToldApart) {
+TEST(Ranges, BadBase64IsDistinguished) {
   for (const std::string_view line : {"scan [!!! 10 base64", "scan YQ 5 base64", "scan - [YQ= 5 base64",
                                       "pscan a 5 base64", "scan (YR== 5 base64"}) {
     expect_refused(line, kBadEncoding);

@@ -44,7 +44,7 @@ void expect_same_flags(const MetaFlags& one, const MetaFlags& other) {
   EXPECT_EQ(one.vivify_exptime, other.vivify_exptime);
   EXPECT_EQ(one.recache, other.recache);
   EXPECT_EQ(one.compare, other.compare);
-  EXPECT_EQ(one.unique, other.unique);
+  EXPECT_EQ(one.cas, other.cas);
   EXPECT_EQ(one.delta, other.delta);
   EXPECT_EQ(one.initial, other.initial);
 }
@@ -199,7 +199,7 @@ TEST(RequestWriter, RangesComeBack) {
   }
 }
 
-TEST(RequestWriter, WhatACursorLeavesComesBack) {
+TEST(RequestWriter, TheRestOfACursorComesBack) {
   const std::string last("l\0st", 4);
   for (const bool reverse : {false, true}) {
     const std::string plain =

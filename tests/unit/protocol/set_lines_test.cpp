@@ -39,7 +39,7 @@ std::size_t sets_of(const std::string& text, std::size_t most = 16) {
     EXPECT_FALSE(request.noreply) << text;
     if (sent.meta) {
       EXPECT_TRUE(request.meta.wants().empty() && !request.meta.quiet && !request.meta.binary_key &&
-                  request.meta.mode == 0 && request.meta.unique == 0 && !request.meta.invalidate)
+                  request.meta.mode == 0 && request.meta.cas == 0 && !request.meta.invalidate)
           << text;
     }
     at += parsed.consumed;

@@ -25,11 +25,11 @@ TEST(Storage, EveryVerbGivesItsArguments) {
   }
 }
 
-TEST(Storage, CasHasItsUnique) {
+TEST(Storage, CasHasANumberToCompare) {
   const ParsedLine line("cas k 1 2 3 18446744073709551615\r\n");
   ASSERT_TRUE(line.accepted());
   EXPECT_EQ(line->op, verb::cas);
-  EXPECT_EQ(line->cas_unique, 18446744073709551615U);
+  EXPECT_EQ(line->cas, 18446744073709551615U);
   EXPECT_EQ(line->value_bytes, 3U);
 }
 
@@ -63,7 +63,7 @@ TEST(Storage, WithoutALengthNothingIsSwallowed) {
   }
 }
 
-TEST(Storage, AnUnknownLengthIsToldApart) {
+TEST(Storage, AnUnknownLengthIsDistinguished) {
   for (const std::string_view line :
        {"set\r\n", "set k 0 0 -1\r\n", "cas k 0 0 x 1\r\n", "add k 0 0 x noreply\r\n"}) {
     EXPECT_TRUE(ParsedLine(line).parsed().length_unknown) << line;

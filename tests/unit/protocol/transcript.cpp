@@ -121,7 +121,7 @@ std::string describe_meta(const MetaFlags& flags) {
   add(flags.invalidate, "invalidate");
   add(flags.remove_value, "remove value");
   add(flags.has_compare, "compare", std::to_string(flags.compare));
-  add(flags.unique != 0, "unique", std::to_string(flags.unique));
+  add(flags.cas != 0, "cas", std::to_string(flags.cas));
   add(flags.has_exptime, "time", std::to_string(flags.exptime));
   add(flags.vivify, "vivify", std::to_string(flags.vivify_exptime));
   add(flags.has_recache, "recache", std::to_string(flags.recache));
@@ -152,7 +152,7 @@ std::string describe(const Request& request) {
     text += " time " + std::to_string(request.exptime);
   }
   if (request.op == verb::cas) {
-    text += " unique " + std::to_string(request.cas_unique);
+    text += " cas " + std::to_string(request.cas);
   }
   if (request.op == verb::incr || request.op == verb::decr) {
     text += " delta " + std::to_string(request.delta);

@@ -106,7 +106,7 @@ TEST(TopologyBuild, AbsentPusAndNodesAreNotFound) {
 TEST(TopologyBuild, AMalformedDescriptionIsAnErrorThatQuotesIt) {
   const Result<Topology> topology = topology_from_synthetic("Package:two");
   ASSERT_FALSE(topology.ok());
-  EXPECT_THAT(topology.error().message, HasSubstr("\"Package:two\" is no synthetic topology"));
+  EXPECT_THAT(topology.error().message, HasSubstr("\"Package:two\" is not a synthetic topology"));
 }
 
 TEST(TopologyBuild, XmlBringsTheFirmwareDistances) {

@@ -1,4 +1,4 @@
-// config, clients, raw: commands that go to the server as they are, and whose lines are shown as they come.
+// config, clients, raw: commands that go to the server unchanged, and whose reply lines are printed as they arrive.
 #include <memory>
 #include <vector>
 
@@ -25,7 +25,7 @@ bool is_refusal(std::string_view line) {
   return line == "ERROR" || line.starts_with("CLIENT_ERROR") || line.starts_with("SERVER_ERROR");
 }
 
-/// Lines up to END; or one line, which ends it as well.
+/// Reads lines up to END, or one line if that is the whole reply.
 Outcome show_lines(Session& session, const std::string& command, bool list) {
   Connection& server = session.connection();
   server.send(command + "\r\n");
@@ -51,7 +51,7 @@ Outcome show_lines(Session& session, const std::string& command, bool list) {
   }
 }
 
-/// Whether a data block follows the line, and how long it is.
+/// Whether a data block follows the line, and its length.
 bool has_block(std::string_view line, std::uint64_t& bytes) {
   std::vector<std::string_view> words;
   while (!line.empty() && words.size() < 4) {
@@ -64,7 +64,7 @@ bool has_block(std::string_view line, std::uint64_t& bytes) {
   return (meta || classic) && protocol::read_u64(words[meta ? 1 : 3], bytes);
 }
 
-/// The server answers `mn` when everything before it is answered: that is where the answer ends.
+/// The server replies to `mn` after all earlier requests: its reply marks the end of theirs.
 Outcome run_raw(Session& session, const Words& lines) {
   Connection& server = session.connection();
   std::string request;
@@ -103,7 +103,7 @@ Action declare_config(CLI::App& app) {
   return [words](Session& session) {
     Words asked = *words;
     if (asked == Words{"get", "cluster"}) {
-      asked.back() = "cluster.*";  // the word alone is another question to a server
+      asked.back() = "cluster.*";  // to a server the word alone is another pattern
     }
     return show_lines(session, joined("config", asked), asked.front() == "get");
   };
@@ -119,8 +119,7 @@ Action declare_clients(CLI::App& app) {
 
 Action declare_raw(CLI::App& app) {
   const auto lines = std::make_shared<Words>();
-  app.add_option("LINE", *lines, "A line of the protocol, or a value that belongs to the one before")
-      ->required();
+  app.add_option("LINE", *lines, "A line of the protocol, or the value of the line before")->required();
   return [lines](Session& session) { return run_raw(session, *lines); };
 }
 

@@ -1,4 +1,4 @@
-// batch: the lines of a file as one request, which happens at once or not at all.
+// batch: the lines of a file as one atomic request.
 //
 //   get KEY / set KEY VALUE [TTL] / add .. / replace .. / append .. / prepend .. / delete KEY / incr KEY [N] / decr KEY [N]
 #include <cstdint>
@@ -27,7 +27,7 @@ struct BatchLine {
   Words words;
 };
 
-/// The mode of ms, or of ma; NUL: another command.
+/// The mode of ms, or of ma; NUL if the command is another one.
 char mode_of(const std::string& verb) {
   return verb == "set"       ? 'S'
          : verb == "add"     ? 'E'
@@ -51,7 +51,7 @@ void append_request(std::string& out, const Words& words) {
       (numbered && !protocol::read_u64(words[most - 1], number)) || (!counts && number > INT64_MAX)) {
     throw Failure(Outcome::usage,
                   "get KEY, set|add|replace|append|prepend KEY VALUE [TTL], delete KEY and "
-                  "incr|decr KEY [N] are what a batch may have");
+                  "incr|decr KEY [N] are the commands of a batch");
   }
   if (mode == '\0') {
     append_command(out, verb == "get" ? "mg" : "md", words[1]);
@@ -114,7 +114,7 @@ Outcome run_batch(Session& session, const std::string& name) {
   std::string requests;
   const std::vector<BatchLine> lines = read_lines(name == "-" ? std::cin : file, name, requests);
   if (lines.empty()) {
-    throw Failure(Outcome::file, name + ": holds no line");
+    throw Failure(Outcome::file, name + ": is empty");
   }
   Connection& server = session.connection();
   server.send("mb " + std::to_string(lines.size()) + "\r\n" + requests);
@@ -130,7 +130,7 @@ Outcome run_batch(Session& session, const std::string& name) {
           protocol::read_u64(rest.substr(0, end), number) && number >= 1 && number <= lines.size();
       throw Failure(Outcome::no, name + ":" +
                                      (known ? std::to_string(lines[number - 1].number) + ": " : " ") +
-                                     "nothing was done:" + std::string(rest.substr(end)));
+                                     "the batch changed nothing:" + std::string(rest.substr(end)));
     }
     tell_line(session, line, reply);
   }
@@ -142,7 +142,7 @@ Outcome run_batch(Session& session, const std::string& name) {
 
 Action declare_batch(CLI::App& app) {
   const auto name = std::make_shared<std::string>();
-  app.add_option("FILE", *name, "A command a line; - is standard input")->required();
+  app.add_option("FILE", *name, "File with one command per line; - is standard input")->required();
   return [name](Session& session) { return run_batch(session, *name); };
 }
 

@@ -1,4 +1,4 @@
-// big: the items with the largest values. It looks at every item's header, page by page, no faster than it is told.
+// big: the items with the largest values. It reads every item's header, page by page, at --rate items per second at most.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -38,7 +38,7 @@ Outcome run_big(Session& session, const BigArguments& arguments) {
       arguments.prefix.empty() ? Range{} : Range{.prefix = session.argument(arguments.prefix)};
   Pages pages(session.connection(), range, {.bytes = true}, {.ahead = false});
   Pacer pacer(arguments.rate);
-  std::vector<BigItem> heap;  // the least of the largest on top
+  std::vector<BigItem> heap;  // a heap of the largest items, the smallest of them on top
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;
   while (const Record* const record = pages.next()) {
@@ -80,9 +80,11 @@ Outcome run_big(Session& session, const BigArguments& arguments) {
 
 Action declare_big(CLI::App& app) {
   const auto arguments = std::make_shared<BigArguments>();
-  app.add_option("PREFIX", arguments->prefix, "Keys that begin so; none: all keys");
-  app.add_option("--top", arguments->most, "How many")->check(CLI::Range(1, 1'000'000))->type_name("N");
-  app.add_option("--rate", arguments->rate, "Most items looked at a second; 0: as fast as they come")
+  app.add_option("PREFIX", arguments->prefix, "Only keys with this prefix; default: all keys");
+  app.add_option("--top", arguments->most, "Number of items")
+      ->check(CLI::Range(1, 1'000'000))
+      ->type_name("N");
+  app.add_option("--rate", arguments->rate, "Maximum number of items read per second; 0: no limit")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   return [arguments](Session& session) { return run_big(session, *arguments); };

@@ -14,18 +14,18 @@ class App;
 
 namespace mxkv::cli {
 
-/// What a command line asks for. Outcome::done or Outcome::no; all else is thrown.
+/// The execution of a command line. Returns Outcome::done or Outcome::no; throws in all other cases.
 using Action = std::function<Outcome(Session&)>;
 
 struct Command {
   std::string_view name;
   std::string_view summary;
-  /// Adds the command's arguments to `app`; what is returned reads them when it is called, after parsing.
+  /// Adds the command's arguments to `app`. The returned action reads them when it is called, after parsing.
   Action (*declare)(CLI::App& app);
 };
 
 [[nodiscard]] std::span<const Command> all_commands();
-/// Null: there is none.
+/// Null if there is no such command.
 [[nodiscard]] const Command* find_command(std::string_view name);
 
 // items

@@ -21,7 +21,7 @@ Json json_bytes(std::string_view bytes) {
 Json json_word(std::string_view word) {
   std::uint64_t whole = 0;
   std::int64_t negative = 0;
-  // A number that is written otherwise than JSON would is a name: 007.
+  // A number in a form that JSON does not have, such as 007, is a name.
   const bool leading = word.size() > 1 && word.starts_with('0');
   if (!leading && protocol::read_u64(word, whole)) {
     return whole;
@@ -35,7 +35,7 @@ Json json_word(std::string_view word) {
 void print_json(Session& session, const Json& document) {
   constexpr auto kReplace = Json::error_handler_t::replace;
   const std::string text = document.dump(-1, ' ', false, kReplace);
-  // JSON's own escapes, of all that is not ASCII, where print_line() would put others that are no JSON.
+  // JSON's own escapes for all that is not ASCII, because print_line() would write escapes that JSON does not have.
   session.print_line(runtime::is_readable(text) ? text : document.dump(-1, ' ', true, kReplace));
 }
 

@@ -1,4 +1,4 @@
-// JSON documents of the commands. A string of JSON holds UTF-8; what is none is {"b64": "..."}.
+// JSON documents of the commands. A JSON string holds UTF-8; other bytes are {"b64": "..."}.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace mxkv::cli {
 using Json = nlohmann::ordered_json;
 
 [[nodiscard]] Json json_bytes(std::string_view bytes);
-/// A word that is a number as a number, else as a string.
+/// A word in the form of a number as a number, else as a string.
 [[nodiscard]] Json json_word(std::string_view word);
 /// One document, one line.
 void print_json(Session& session, const Json& document);

@@ -1,4 +1,4 @@
-// Views that are drawn again and again: on a terminal in place, else one below the other.
+// Views that are drawn repeatedly: in place on a terminal, else one below the other.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct LiveOptions {
 /// --interval and --rounds.
 void add_live_options(CLI::App& app, LiveOptions& options);
 
-/// Waits an interval, calls `draw`, and so on, until Ctrl-C or the last round.
+/// Waits an interval and calls `draw`, repeatedly, until Ctrl-C or the last round.
 Outcome run_live(Session& session, const LiveOptions& options, const std::function<void(Session&)>& draw);
 
 }  // namespace mxkv::cli

@@ -1,4 +1,4 @@
-// memory: what takes the server's memory, and what the server says to that.
+// memory: the server's use of memory, and its verdict on that.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -56,7 +56,7 @@ Outcome run_memory(Session& session) {
   }
   std::vector<std::vector<std::string>> rows;
   for (const auto& [name, value] : parts) {
-    rows.push_back({name == "expired" ? "expired, about" : name, bytes_text(value)});
+    rows.push_back({name == "expired" ? "expired (estimate)" : name, bytes_text(value)});
   }
   session.print(table_text(rows));
   for (const std::string& sentence : verdict) {

@@ -1,4 +1,4 @@
-// delete-prefix, touch-prefix: changes of all items with a prefix. What is deleted is counted and asked for first.
+// delete-prefix, touch-prefix: changes of all items with a prefix. A delete first counts the items and asks.
 #include <memory>
 
 #include <CLI/App.hpp>
@@ -20,7 +20,7 @@ struct DeleteArguments {
   bool at_once = false;
 };
 
-/// How many items, and bytes.
+/// The number of items, and their bytes.
 std::pair<std::uint64_t, std::uint64_t> count_exactly(Connection& server, const Range& range) {
   server.send(range_line("mc", range) + " e\r\n");
   const MetaReply reply = server.reply();
@@ -28,7 +28,7 @@ std::pair<std::uint64_t, std::uint64_t> count_exactly(Connection& server, const 
   return {reply.number('A'), reply.number('B')};
 }
 
-/// Page by page, so that nobody waits long; or locked, all at one moment.
+/// Page by page, so that no other client waits long; or locked, all at one moment.
 std::uint64_t delete_range(Connection& server, const Range& range, bool at_once) {
   const std::string line = range_line("mx", range) + (at_once ? " X" : "");
   std::uint64_t removed = 0;
@@ -65,8 +65,7 @@ Outcome run_delete(Session& session, const DeleteArguments& arguments) {
     return Outcome::done;
   }
   if (items != 0 && !arguments.yes && !session.confirmed("Delete " + what + "?")) {
-    throw Failure(Outcome::usage,
-                  "nothing was deleted: " + what + " would be; --yes deletes them without asking");
+    throw Failure(Outcome::usage, "nothing was deleted: --yes deletes " + what + " without asking");
   }
   const std::uint64_t removed = delete_range(session.connection(), range, arguments.at_once);
   tell_number(session, "deleted", removed, "deleted " + std::to_string(removed) + " items");
@@ -89,18 +88,19 @@ Outcome run_touch(Session& session, const std::string& written, std::int64_t sec
 
 Action declare_delete_prefix(CLI::App& app) {
   const auto arguments = std::make_shared<DeleteArguments>();
-  app.add_option("PREFIX", arguments->prefix, "Keys that begin so")->required();
-  app.add_flag("--yes", arguments->yes, "Without asking");
-  app.add_flag("--dry-run", arguments->dry_run, "Only tells how many there are");
-  app.add_flag("--at-once", arguments->at_once, "At one moment, all or nothing; others wait meanwhile");
+  app.add_option("PREFIX", arguments->prefix, "Only keys with this prefix")->required();
+  app.add_flag("--yes", arguments->yes, "Do not ask");
+  app.add_flag("--dry-run", arguments->dry_run, "Only count the items");
+  app.add_flag("--at-once", arguments->at_once,
+               "Delete atomically, all or nothing; other writes to the range wait");
   return [arguments](Session& session) { return run_delete(session, *arguments); };
 }
 
 Action declare_touch_prefix(CLI::App& app) {
   const auto prefix = std::make_shared<std::string>();
   const auto seconds = std::make_shared<std::int64_t>(0);
-  app.add_option("PREFIX", *prefix, "Keys that begin so")->required();
-  app.add_option("--ttl", *seconds, "Seconds to live; 0: for ever")->required()->type_name("SECONDS");
+  app.add_option("PREFIX", *prefix, "Only keys with this prefix")->required();
+  app.add_option("--ttl", *seconds, "Seconds to live; 0: no expiry")->required()->type_name("SECONDS");
   return [prefix, seconds](Session& session) { return run_touch(session, *prefix, *seconds); };
 }
 

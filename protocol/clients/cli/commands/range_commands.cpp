@@ -1,4 +1,4 @@
-// scan, count: what lies in a range.
+// scan, count: the items of a range.
 #include <memory>
 
 #include "protocol/clients/cli/commands/command.hpp"
@@ -27,9 +27,9 @@ Range RangeArguments::range(const Session& session) const {
 std::shared_ptr<RangeArguments> add_range(CLI::App& app) {
   auto arguments = std::make_shared<RangeArguments>();
   CLI::Option* const prefix =
-      app.add_option("PREFIX", arguments->prefix, "Keys that begin so; none: all keys");
+      app.add_option("PREFIX", arguments->prefix, "Only keys with this prefix; default: all keys");
   app.add_option("--from", arguments->from, "The first key")->type_name("KEY")->excludes(prefix);
-  app.add_option("--to", arguments->to, "The first key behind the last")->type_name("KEY")->excludes(prefix);
+  app.add_option("--to", arguments->to, "The first key after the range")->type_name("KEY")->excludes(prefix);
   return arguments;
 }
 
@@ -86,8 +86,9 @@ Outcome run_count(Session& session, const Range& range, bool exact) {
     print_json(session, document);
     return Outcome::done;
   }
-  session.print_line(std::to_string(items) + " items, " + bytes_text(static_cast<double>(bytes)) +
-                     (within ? ", within " + std::string(*within) + " % (--exact counts all)" : ""));
+  session.print_line(
+      std::to_string(items) + " items, " + bytes_text(static_cast<double>(bytes)) +
+      (within ? ", an estimate within " + std::string(*within) + " % (--exact counts all items)" : ""));
   return Outcome::done;
 }
 
@@ -96,10 +97,10 @@ Outcome run_count(Session& session, const Range& range, bool exact) {
 Action declare_scan(CLI::App& app) {
   const auto range = add_range(app);
   const auto arguments = std::make_shared<ScanArguments>();
-  app.add_option("--limit", arguments->limit, "Most items")->type_name("N");
-  app.add_flag("--reverse", arguments->reverse, "From high to low");
-  CLI::Option* const values = app.add_flag("--values", arguments->values, "Values, too");
-  app.add_flag("--keys-only", arguments->keys_only, "Keys only, which is the default")->excludes(values);
+  app.add_option("--limit", arguments->limit, "Maximum number of items")->type_name("N");
+  app.add_flag("--reverse", arguments->reverse, "In descending order");
+  CLI::Option* const values = app.add_flag("--values", arguments->values, "Print values, too");
+  app.add_flag("--keys-only", arguments->keys_only, "Print keys only (the default)")->excludes(values);
   return
       [range, arguments](Session& session) { return run_scan(session, range->range(session), *arguments); };
 }
@@ -107,7 +108,7 @@ Action declare_scan(CLI::App& app) {
 Action declare_count(CLI::App& app) {
   const auto range = add_range(app);
   const auto exact = std::make_shared<bool>(false);
-  app.add_flag("--exact", *exact, "Looks at every item, in place of an estimate of large ranges");
+  app.add_flag("--exact", *exact, "Count every item instead of estimating large ranges");
   return [range, exact](Session& session) { return run_count(session, range->range(session), *exact); };
 }
 

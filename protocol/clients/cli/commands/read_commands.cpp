@@ -18,7 +18,7 @@ struct GetArguments {
   bool full = false;
 };
 
-/// All keys at once, in parts that the server takes without waiting for us.
+/// All keys at once, in parts that the server accepts without waiting for this client to read.
 constexpr std::size_t kKeysAtOnce = 256;
 
 void print_item(Session& session, const GetArguments& arguments, const std::string& key,
@@ -116,7 +116,7 @@ Outcome run_info(Session& session, const std::string& key) {
 Action declare_get(CLI::App& app) {
   const auto arguments = std::make_shared<GetArguments>();
   app.add_option("KEY", arguments->keys, "Keys")->required();
-  app.add_flag("--full", arguments->full, "Flags, time to live, unique and size, too");
+  app.add_flag("--full", arguments->full, "Print flags, time to live, unique and size, too");
   return [arguments](Session& session) { return run_get(session, *arguments); };
 }
 

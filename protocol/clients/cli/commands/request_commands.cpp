@@ -1,4 +1,4 @@
-// latency, hot, slow: what the server's sample of requests tells, as tables.
+// latency, hot, slow: the server's sample of requests, as tables.
 #include <array>
 #include <chrono>
 #include <map>
@@ -29,7 +29,7 @@ const std::vector<std::string>& quantiles() {
   return names;
 }
 
-/// The commands of which there are samples, in the order of the answer.
+/// The commands with samples, in the order of the reply.
 std::vector<std::string> sampled_commands(const Stats& stats) {
   std::vector<std::string> commands;
   for (const auto& [name, value] : stats.entries()) {
@@ -42,7 +42,7 @@ std::vector<std::string> sampled_commands(const Stats& stats) {
   return commands;
 }
 
-/// Which requests a table is of.
+/// Which requests a table covers.
 std::string sample_text(double one_in, const std::string& what_is_done) {
   if (one_in == 0) {
     return "no request is " + what_is_done + ": stats.sample is off";
@@ -78,7 +78,8 @@ void show_latency(Session& session, const Stats& stats) {
   session.print(table_text(rows));
   session.print_line(sample_text(stats.number("sampled_one_in"), "timed"));
   if (const double untimed = stats.number("samples_untimed"); untimed > 0) {
-    session.print_line(count_text(untimed) + " more were chosen and not timed: too many were at once");
+    session.print_line(count_text(untimed) +
+                       " more were sampled but not timed, because too many ran at once");
   }
 }
 
@@ -115,8 +116,9 @@ Outcome run_slow(Session& session) {
   if (order.empty() && !session.json()) {
     const Stats settings = read_stats(session.connection(), "settings");
     session.print_line(settings.number("stats_slow_ms") == 0
-                           ? "slow requests are not kept: stats.slow is off"
-                           : "no timed request took " + std::string(settings.text("stats_slow_ms")) + " ms");
+                           ? "slow requests are not recorded: stats.slow is off"
+                           : "no timed request took " + std::string(settings.text("stats_slow_ms")) +
+                                 " ms or longer");
     session.print_line(sample_text(settings.number("stats_sample"), "timed"));
   }
   return Outcome::done;
@@ -125,7 +127,7 @@ Outcome run_slow(Session& session) {
 /// Lines `STAT key:<key> <about> <at least> <at most>` and `range:<prefix>`.
 Outcome run_hot(Session& session) {
   const Stats stats = read_stats(session.connection(), "hot");
-  Rows rows{{"key", "requests, about", "at least", "at most"}};
+  Rows rows{{"key", "requests (estimate)", "at least", "at most"}};
   for (const auto& [name, value] : stats.entries()) {
     std::istringstream words{value};
     std::array<std::string, 3> numbers;
@@ -134,7 +136,7 @@ Outcome run_hot(Session& session) {
     }
     if (!session.json()) {
       rows.push_back(
-          {runtime::readable(name), numbers[0], numbers[1], numbers[2]});  // escaped, so that columns fit
+          {runtime::readable(name), numbers[0], numbers[1], numbers[2]});  // escaped, so that columns line up
       continue;
     }
     Json document = Json::object();
@@ -159,7 +161,7 @@ struct LatencyArguments {
   LiveOptions options{};
 };
 
-/// The server's quantiles are of its whole life, or since `stats reset`; by interval, of those it is asked to forget.
+/// The server's percentiles cover its whole life, or the time since `stats reset`; for intervals, reset them each time.
 Outcome run_latency(Session& session, const LatencyArguments& arguments) {
   if (!arguments.live) {
     show_latency(session, read_stats(session.connection(), "latency"));
@@ -178,7 +180,7 @@ Outcome run_latency(Session& session, const LatencyArguments& arguments) {
 Action declare_latency(CLI::App& app) {
   const auto arguments = std::make_shared<LatencyArguments>();
   app.add_flag("--live", arguments->live,
-               "Again and again, of each interval: this resets the server's counters (stats reset)");
+               "Repeat for each interval; this resets the server's counters (stats reset)");
   add_live_options(app, arguments->options);
   return [arguments](Session& session) { return run_latency(session, *arguments); };
 }

@@ -1,4 +1,4 @@
-// stats, ping: what the server counts, and whether it is there.
+// stats, ping: the server's counters, and whether it answers.
 #include <chrono>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// top: what the server does now, from the differences of its counters.
+// top: the server's activity, from the differences of its counters.
 #include <unistd.h>
 
 #include <array>
@@ -23,10 +23,10 @@
 namespace mxkv::cli {
 
 void add_live_options(CLI::App& app, LiveOptions& options) {
-  app.add_option("--interval", options.interval, "Seconds between two looks")
+  app.add_option("--interval", options.interval, "Seconds between two reports")
       ->check(CLI::Range(0.05, 3600.0))
       ->type_name("SECONDS");
-  app.add_option("--rounds", options.rounds, "Ends after so many")->type_name("N");
+  app.add_option("--rounds", options.rounds, "Stop after this many reports")->type_name("N");
 }
 
 namespace {
@@ -59,7 +59,7 @@ namespace {
 
 struct Counter {
   const char* label;
-  std::vector<const char*> names;  ///< of `stats`, added up
+  std::vector<const char*> names;  ///< counters of `stats`, added up
 };
 
 const std::vector<Counter>& command_counters() {
@@ -68,7 +68,7 @@ const std::vector<Counter>& command_counters() {
       {"set", {"cmd_set"}},
       {"touch", {"cmd_touch"}},
       {"delete", {"delete_hits", "delete_misses"}},
-      {"count up, down", {"incr_hits", "incr_misses", "decr_hits", "decr_misses"}},
+      {"incr, decr", {"incr_hits", "incr_misses", "decr_hits", "decr_misses"}},
       {"scan", {"cmd_scan"}},
       {"range count", {"cmd_range_count"}},
       {"range delete", {"cmd_range_delete"}},
@@ -81,7 +81,7 @@ const std::vector<Counter>& command_counters() {
   return counters;
 }
 
-/// Two looks, and what happened between them.
+/// Two reports, and the differences between them.
 class Between {
  public:
   void look(Connection& server) {
@@ -98,7 +98,7 @@ class Between {
   }
 
   [[nodiscard]] double delta(const char* name) const {
-    return std::max(0.0, now_.number(name) - before_.number(name));  // less: somebody reset the counters
+    return std::max(0.0, now_.number(name) - before_.number(name));  // less after a `stats reset`
   }
   [[nodiscard]] double rate(const std::vector<const char*>& names) const {
     double sum = 0;
@@ -110,7 +110,7 @@ class Between {
   [[nodiscard]] double seconds() const {
     return std::max(1e-3, std::chrono::duration<double>(now_time_ - before_time_).count());
   }
-  /// Nothing: there was no get.
+  /// Empty if there was no get.
   [[nodiscard]] std::optional<double> hit_ratio() const {
     const double hits = delta("get_hits");
     const double all = hits + delta("get_misses");
@@ -165,13 +165,13 @@ void draw_text(Session& session, const Between& between) {
   session.print_line(session.connection().server() + "  mxkv " + std::string(now.text("mxkv_version")) +
                      "  up " + seconds_text(now.number("uptime")));
   const std::optional<double> hits = between.hit_ratio();
-  session.print_line(
-      count_text(now.number("curr_items")) + " items of " + bytes_text(now.number("bytes")) +
-      ", memory limit " + bytes_text(now.number("limit_maxbytes")) + "; " +
-      std::string(now.text("curr_connections")) + " connections; in " +
-      bytes_text(between.rate({"bytes_read"})) + "/s, out " + bytes_text(between.rate({"bytes_written"})) +
-      "/s; " + (hits ? std::to_string(std::lround(100 * *hits)) + " % of gets hit" : "no gets"));
-  std::vector<std::vector<std::string>> rows{{"", "a second"}};
+  session.print_line(count_text(now.number("curr_items")) + " items of " + bytes_text(now.number("bytes")) +
+                     ", memory limit " + bytes_text(now.number("limit_maxbytes")) + "; " +
+                     std::string(now.text("curr_connections")) + " connections; in " +
+                     bytes_text(between.rate({"bytes_read"})) + "/s, out " +
+                     bytes_text(between.rate({"bytes_written"})) + "/s; " +
+                     (hits ? std::to_string(std::lround(100 * *hits)) + " % of gets hit" : "no gets"));
+  std::vector<std::vector<std::string>> rows{{"", "per second"}};
   for (const Counter& counter : command_counters()) {
     if (const double rate = between.rate(counter.names); rate > 0) {
       rows.push_back({counter.label, count_text(rate)});
@@ -181,8 +181,7 @@ void draw_text(Session& session, const Between& between) {
   std::vector<std::vector<std::string>> workers{{"worker", "busy", "connections"}};
   const std::vector<double> busy = between.busy();
   for (std::size_t worker = 0; worker < busy.size(); ++worker) {
-    workers.push_back({std::to_string(worker),
-                       std::to_string(std::lround(100 * busy[worker])) + " %",
+    workers.push_back({std::to_string(worker), std::to_string(std::lround(100 * busy[worker])) + " %",
                        between.connections_of(worker)});
   }
   session.print(table_text(workers));
@@ -194,7 +193,7 @@ Action declare_top(CLI::App& app) {
   const auto options = std::make_shared<LiveOptions>();
   const auto once = std::make_shared<bool>(false);
   add_live_options(app, *options);
-  app.add_flag("--once", *once, "One look, after an interval");
+  app.add_flag("--once", *once, "One report, after one interval");
   return [options, once](Session& session) {
     LiveOptions live = *options;
     live.rounds = *once ? 1 : live.rounds;

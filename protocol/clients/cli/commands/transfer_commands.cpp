@@ -28,7 +28,7 @@ struct ExportArguments {
   bool plain = false;
 };
 
-/// What a file says it holds; the same text for the same arguments.
+/// The description of the range in the file: the same text for the same arguments.
 std::string text_of_range(const Range& range) {
   std::string text;
   const auto add = [&text](const char* name, const std::optional<std::string>& key) {
@@ -58,10 +58,10 @@ void tell_report(Session& session, const char* done, const TransferReport& repor
   std::string text = std::string(done) + " " + std::to_string(report.totals.items) + " items: " +
                      transfer_text(report.totals.items - report.before, report.totals.bytes, report.seconds);
   if (report.before != 0) {
-    text += "; " + std::to_string(report.before) + " were done before";
+    text += "; " + std::to_string(report.before) + " were done by earlier runs";
   }
   if (report.kept != 0) {
-    text += "; " + std::to_string(report.kept) + " not stored, because of --mode";
+    text += "; " + std::to_string(report.kept) + " not stored because of --mode";
   }
   if (report.expired != 0) {
     text += "; " + std::to_string(report.expired) + " expired meanwhile";
@@ -85,7 +85,7 @@ Outcome run_import(Session& session, const ImportArguments& arguments) {
   options.mode = modes.at(arguments.mode);
   const TransferReport report =
       import_items([&session]() -> Connection& { return session.connection(); }, options);
-  tell_report(session, options.dry_run ? "the file is whole:" : "imported", report);
+  tell_report(session, options.dry_run ? "the file is complete:" : "imported", report);
   return Outcome::done;
 }
 
@@ -96,40 +96,39 @@ Action declare_export(CLI::App& app) {
   const auto arguments = std::make_shared<ExportArguments>();
   ExportOptions& options = arguments->options;
   CLI::Option* const output =
-      app.add_option("--output,-o", options.path, "The file; none: standard output")->type_name("FILE");
+      app.add_option("--output,-o", options.path, "Output file; default: standard output")->type_name("FILE");
   app.add_option("--format", arguments->form, "jsonl: for people and programs; binary: smaller and faster")
       ->check(CLI::IsMember({"jsonl", "binary"}))
       ->type_name("FORM");
-  app.add_flag("--uncompressed", arguments->plain, "binary: without zstd");
-  app.add_flag("--cas", options.unique, "Uniques, too");
-  app.add_flag("--resume", options.resume, "Goes on with FILE.part of an export that did not end")
-      ->needs(output);
-  app.add_flag("--overwrite", options.overwrite, "Replaces what is there");
-  app.add_option("--rate", options.rate, "Most items a second")
+  app.add_flag("--uncompressed", arguments->plain, "Do not compress the binary format");
+  app.add_flag("--cas", options.unique, "Export uniques, too");
+  app.add_flag("--resume", options.resume, "Continue FILE.part, an unfinished export")->needs(output);
+  app.add_flag("--overwrite", options.overwrite, "Replace an existing file");
+  app.add_option("--rate", options.rate, "Maximum number of items per second")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_flag("--progress", options.progress, "Shows how far it is, also where there is no terminal");
+  app.add_flag("--progress", options.progress, "Show the progress even if standard error is not a terminal");
   return [range, arguments](Session& session) { return run_export(session, *range, *arguments); };
 }
 
 Action declare_import(CLI::App& app) {
   const auto arguments = std::make_shared<ImportArguments>();
   ImportOptions& options = arguments->options;
-  app.add_option("FILE", options.path, "The file, of either form; - is standard input")->required();
-  app.add_option("--mode", arguments->mode, "add: what is there stays; replace: only what is there; set: all")
+  app.add_option("FILE", options.path, "An export, jsonl or binary; - is standard input")->required();
+  app.add_option("--mode", arguments->mode,
+                 "add: keep existing items; replace: only existing keys; set: store all")
       ->check(CLI::IsMember({"add", "replace", "set"}))
       ->type_name("MODE");
-  app.add_flag("--dry-run", options.dry_run, "Only looks whether the file is whole; asks no server");
-  app.add_flag("--unverified", options.unverified,
-               "Stores at once, in place of reading the whole file before");
-  app.add_flag("--cas", options.unique, "With the uniques of the file");
+  app.add_flag("--dry-run", options.dry_run, "Only check the file; connect to no server");
+  app.add_flag("--unverified", options.unverified, "Store at once, without checking the whole file first");
+  app.add_flag("--cas", options.unique, "Store the uniques of the file");
   CLI::Option* const resume =
-      app.add_flag("--resume", options.resume, "Goes on where the last import stopped");
-  app.add_option("--skip", options.skip, "Leaves out the first items")->excludes(resume)->type_name("N");
-  app.add_option("--rate", options.rate, "Most items a second")
+      app.add_flag("--resume", options.resume, "Continue where the last import stopped");
+  app.add_option("--skip", options.skip, "Skip the first N items")->excludes(resume)->type_name("N");
+  app.add_option("--rate", options.rate, "Maximum number of items per second")
       ->check(CLI::NonNegativeNumber)
       ->type_name("N");
-  app.add_flag("--progress", options.progress, "Shows how far it is, also where there is no terminal");
+  app.add_flag("--progress", options.progress, "Show the progress even if standard error is not a terminal");
   return [arguments](Session& session) { return run_import(session, *arguments); };
 }
 

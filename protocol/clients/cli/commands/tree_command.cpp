@@ -1,4 +1,4 @@
-// tree: what the keys begin with, up to a delimiter, how many items there are and how many bytes.
+// tree: the prefixes of keys up to a delimiter, with their items and bytes.
 #include <memory>
 #include <vector>
 
@@ -35,7 +35,7 @@ struct Branch {
 struct Level {
   std::vector<Branch> branches;
   Branch rest;       ///< items without a delimiter
-  bool cut = false;  ///< there are more prefixes than were asked for
+  bool cut = false;  ///< there are more prefixes than the limit
 };
 
 Branch branch_of(const MetaReply& reply, std::uint64_t items) {
@@ -110,11 +110,12 @@ void show_level(Session& session, const std::string& prefix, const TreeArguments
 
 Action declare_tree(CLI::App& app) {
   const auto arguments = std::make_shared<TreeArguments>();
-  app.add_option("PREFIX", arguments->prefix, "Where to begin; none: all keys");
-  app.add_option("--delimiter", arguments->delimiter, "What ends a prefix; 1 to 16 bytes")->type_name("TEXT");
-  app.add_option("--depth", arguments->depth, "How many levels")->check(CLI::Range(1, 64))->type_name("N");
-  app.add_option("--most", arguments->most, "Most prefixes of a level")->type_name("N");
-  app.add_flag("--exact", arguments->exact, "Looks at every item");
+  app.add_option("PREFIX", arguments->prefix, "Only keys with this prefix; default: all keys");
+  app.add_option("--delimiter", arguments->delimiter, "Delimiter that ends a prefix, 1 to 16 bytes")
+      ->type_name("TEXT");
+  app.add_option("--depth", arguments->depth, "Number of levels")->check(CLI::Range(1, 64))->type_name("N");
+  app.add_option("--most", arguments->most, "Maximum number of prefixes per level")->type_name("N");
+  app.add_flag("--exact", arguments->exact, "Count every item instead of estimating");
   return [arguments](Session& session) {
     show_level(session, session.argument(arguments->prefix), *arguments, 0);
     return Outcome::done;

@@ -34,7 +34,7 @@ Json document_of(std::string_view line) {
 }
 
 Outcome run_watch(Session& session, const WatchArguments& arguments) {
-  // A connection that watches takes no more commands: it is one of its own.
+  // A connection that runs watch takes no more commands, so it is a connection of its own.
   const auto server = session.another();
   std::string request = "watch";
   for (const std::string& stream : arguments.streams) {
@@ -71,8 +71,8 @@ Outcome run_watch(Session& session, const WatchArguments& arguments) {
 Action declare_watch(CLI::App& app) {
   const auto arguments = std::make_shared<WatchArguments>();
   app.add_option("STREAM", arguments->streams, "fetchers, mutations, evictions, deletions, connevents");
-  app.add_option("--lines", arguments->lines, "Ends after so many")->type_name("N");
-  app.add_option("--for", arguments->seconds, "Ends after so long")->type_name("SECONDS");
+  app.add_option("--lines", arguments->lines, "Stop after this many lines")->type_name("N");
+  app.add_option("--for", arguments->seconds, "Stop after this many seconds")->type_name("SECONDS");
   return [arguments](Session& session) { return run_watch(session, *arguments); };
 }
 

@@ -32,7 +32,7 @@ struct SetArguments {
   StoreOptions options{};
 };
 
-/// What the server said to a change of `key`, and whether it was done.
+/// Prints the server's reply to a change of `key`, and returns whether the change was made.
 Outcome tell_change(Session& session, const std::string& key, const MetaReply& reply, const char* done) {
   expect_no_error(reply);
   const bool well = reply.code == "HD" || reply.code == "VA";
@@ -75,7 +75,7 @@ Outcome run_set(Session& session, SetArguments arguments) {
   return tell_change(session, key, ask_reply(session, request), "stored");
 }
 
-/// The same flags for each of some keys, with one reply each.
+/// Sends the same flags for each key, and reads one reply for each.
 Outcome run_for_each(Session& session, const char* verb, const std::vector<std::string>& keys,
                      const std::string& flags, const char* done) {
   Outcome outcome = Outcome::done;
@@ -100,8 +100,8 @@ struct CountArguments {
 Action declare_change(CLI::App& app, const char* mode) {
   const auto arguments = std::make_shared<CountArguments>();
   app.add_option("KEY", arguments->key, "Key")->required();
-  app.add_option("DELTA", arguments->delta, "By how much; 1 if not given");
-  app.add_option("--initial", arguments->initial, "The first number, where nothing is there")->type_name("N");
+  app.add_option("DELTA", arguments->delta, "Amount; default: 1");
+  app.add_option("--initial", arguments->initial, "Value of a key that does not exist yet")->type_name("N");
   app.add_option("--ttl", arguments->seconds, "Seconds to live")->type_name("SECONDS");
   return [arguments, mode](Session& session) {
     std::string flags = std::string(" v M") + mode + " D" + std::to_string(arguments->delta);
@@ -123,10 +123,10 @@ Action declare_set(CLI::App& app) {
   app.add_option("KEY", arguments->key, "Key")->required();
   app.add_option("VALUE", arguments->value, "Value; - takes it from standard input")->required();
   app.add_option("--ttl", arguments->options.seconds,
-                 "Seconds to live, or unix time beyond 30 days; 0: for ever")
+                 "Seconds to live, or a unix time if above 30 days; 0: no expiry")
       ->type_name("SECONDS");
   app.add_option("--flags", arguments->options.flags, "The client's flags")->type_name("N");
-  app.add_option("--cas", arguments->options.compare, "Only over the item that has this unique")
+  app.add_option("--cas", arguments->options.compare, "Store only if the item has this unique")
       ->type_name("UNIQUE");
   app.add_option("--mode", arguments->mode, "set, add, replace, append or prepend")
       ->check(CLI::IsMember(store_modes()))
@@ -138,7 +138,7 @@ Action declare_delete(CLI::App& app) {
   const auto keys = std::make_shared<std::vector<std::string>>();
   const auto unique = std::make_shared<std::optional<std::uint64_t>>();
   app.add_option("KEY", *keys, "Keys")->required();
-  app.add_option("--cas", *unique, "Only the item that has this unique")->type_name("UNIQUE");
+  app.add_option("--cas", *unique, "Delete only if the item has this unique")->type_name("UNIQUE");
   return [keys, unique](Session& session) {
     return run_for_each(session, "md", *keys, *unique ? " C" + std::to_string(**unique) : "", "deleted");
   };
@@ -155,7 +155,7 @@ Action declare_touch(CLI::App& app) {
   const auto keys = std::make_shared<std::vector<std::string>>();
   const auto seconds = std::make_shared<std::int64_t>(0);
   app.add_option("KEY", *keys, "Keys")->required();
-  app.add_option("--ttl", *seconds, "Seconds to live; 0: for ever")->required()->type_name("SECONDS");
+  app.add_option("--ttl", *seconds, "Seconds to live; 0: no expiry")->required()->type_name("SECONDS");
   return [keys, seconds](Session& session) {
     return run_for_each(session, "mg", *keys, " T" + std::to_string(*seconds), "touched");
   };

@@ -20,7 +20,7 @@ std::string first_line_of(const std::string& file) {
   std::ifstream input(file);
   std::string line;
   if (!input || !std::getline(input, line)) {
-    throw Failure(Outcome::file, "--password-file: " + file + ": cannot be read, or holds no line");
+    throw Failure(Outcome::file, "--password-file: " + file + ": cannot be read, or is empty");
   }
   if (line.ends_with('\r')) {
     line.pop_back();
@@ -89,8 +89,9 @@ std::string find_password(const std::string& file, const std::string& user, cons
   }
   const SilentTerminal terminal;
   if (!terminal.there()) {
-    throw Failure(Outcome::login, "no password for " + user +
-                                      ": there is no --password-file, no MXKV_PASSWORD and no terminal");
+    throw Failure(Outcome::login,
+                  "no password for " + user +
+                      ": give --password-file or MXKV_PASSWORD, because there is no terminal to ask on");
   }
   return terminal.ask("Password of " + user + " at " + server + ": ");
 }

@@ -39,9 +39,10 @@ void show_help(Session& session, const Words& words) {
     name.resize(15, ' ');
     text += name + std::string(command.summary) + '\n';
   }
-  session.print(text +
-                "help COMMAND tells more; exit, or Ctrl-D, leaves. Ctrl-C ends what runs.\n"
-                "Words are quoted as in a shell: 'as it is', \"with \\n \\t \\xNN\".\n");
+  session.print(
+      text +
+      "help COMMAND shows its arguments. exit or Ctrl-D leaves the shell, Ctrl-C stops the running command.\n"
+      "Words are quoted as in a shell: 'unchanged', \"with \\n \\t \\xNN\".\n");
 }
 
 Outcome run_words(Session& session, Words words) {

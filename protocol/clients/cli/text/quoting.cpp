@@ -23,7 +23,7 @@ unsigned hex_digit(char digit) {
   const char lower = digit >= 'A' && digit <= 'F' ? static_cast<char>(digit - 'A' + 'a') : digit;
   const std::size_t value = kHexDigits.find(lower);
   if (value == std::string_view::npos) {
-    wrong("behind \\x stand two digits of 0-9, a-f");
+    wrong("\\x must be followed by two hexadecimal digits");
   }
   return static_cast<unsigned>(value);
 }
@@ -31,7 +31,7 @@ unsigned hex_digit(char digit) {
 /// The byte of the escape behind the backslash at `at`, which moves behind it.
 char take_escape(std::string_view line, std::size_t& at) {
   if (at + 1 >= line.size()) {
-    wrong("nothing stands behind the last backslash");
+    wrong("a backslash at the end escapes nothing");
   }
   const char letter = line[at + 1];
   at += 2;
@@ -41,10 +41,10 @@ char take_escape(std::string_view line, std::size_t& at) {
     }
   }
   if (letter != 'x') {
-    wrong(std::string("\\") + letter + " is no escape: \\n \\r \\t \\0 \\\\ \\\" \\xNN are");
+    wrong(std::string("\\") + letter + " is not an escape; these are: \\n \\r \\t \\0 \\\\ \\\" \\xNN");
   }
   if (at + 2 > line.size()) {
-    wrong("behind \\x stand two digits of 0-9, a-f");
+    wrong("\\x must be followed by two hexadecimal digits");
   }
   const unsigned byte = hex_digit(line[at]) << 4U | hex_digit(line[at + 1]);
   at += 2;
@@ -111,7 +111,7 @@ std::vector<std::string> split_words(std::string_view line) {
       if (line[at] == '\\') {
         ++at;
         if (at == line.size()) {
-          wrong("nothing stands behind the last backslash");
+          wrong("a backslash at the end escapes nothing");
         }
       }
       word += line[at];

@@ -1,4 +1,4 @@
-// Numbers of the form of blocks, written and read: no I/O.
+// Numbers of the block format, written and read: no I/O.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline constexpr std::string_view kBlockMagic = "MXKB";
 inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::size_t kBlockHeaderBytes = 32;
 inline constexpr std::size_t kRecordHeaderBytes = 26;
-/// A block has one record more than fit here, at most.
+/// A block holds at most one record more than fits here.
 inline constexpr std::size_t kBlockBytes = std::size_t{256} * 1024;
 /// The largest value, and some room.
 inline constexpr std::uint32_t kMostBlockBytes = 0x7fff0000U;

@@ -1,4 +1,4 @@
-// Blocks into items. Nothing of a block is believed before its checksum was looked at.
+// Blocks into items. No byte of a block is used before its checksum has been verified.
 #include <zstd.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ class BlockReader final : public DumpReader {
     }
     while (at_ == raw_.size()) {
       if (left_ != 0) {
-        wrong("the block has fewer items than it says");
+        wrong("the block has fewer items than its header says");
       }
       whole_ = file_.offset();
       if (ended_ || !take_block()) {
@@ -47,11 +47,11 @@ class BlockReader final : public DumpReader {
     throw Failure(Outcome::file, place() + ": " + what);
   }
 
-  /// What has to be there.
+  /// The next `bytes` bytes; fails if the file ends before.
   std::string_view demand(std::size_t bytes) {
     const std::string_view found = file_.peek(bytes);
     if (found.size() < bytes) {
-      wrong("the file ends in the middle: it was cut");
+      wrong("the file ends in the middle: it was truncated");
     }
     return found;
   }
@@ -60,7 +60,7 @@ class BlockReader final : public DumpReader {
     block_offset_ = 0;
     const std::string_view begin = demand(16);
     if (!begins_as_blocks(begin)) {
-      wrong("is no export");
+      wrong("is not an export of mxkv-cli");
     }
     if (get_number<std::uint32_t>(begin, 8) != kFormatVersion) {
       wrong("is of version " + std::to_string(get_number<std::uint32_t>(begin, 8)) + ", not 1");
@@ -81,7 +81,7 @@ class BlockReader final : public DumpReader {
     whole_ = file_.offset();
   }
 
-  /// False: it was the last.
+  /// Returns false after the last block.
   bool take_block() {
     block_offset_ = file_.offset();
     const std::string head(demand(kBlockHeaderBytes));
@@ -127,11 +127,12 @@ class BlockReader final : public DumpReader {
   void take_end() {
     if (raw_.size() != 16 || left_ != 0 || get_number<std::uint64_t>(raw_, 0) != totals_.items ||
         get_number<std::uint64_t>(raw_, 8) != totals_.bytes) {
-      wrong("the file has " + std::to_string(totals_.items) + " items, not as many as its end says");
+      wrong("the file has " + std::to_string(totals_.items) +
+            " items, but its last block says another number");
     }
     if (!file_.peek(1).empty()) {
       block_offset_ = file_.offset();
-      wrong("something stands behind the end");
+      wrong("there are bytes after the end of the export");
     }
     raw_.clear();
     ended_ = true;
@@ -139,7 +140,7 @@ class BlockReader final : public DumpReader {
 
   void take_record(Item& item) {
     if (left_ == 0 || raw_.size() - at_ < kRecordHeaderBytes) {
-      wrong("the block has another number of items than it says");
+      wrong("the block does not have the number of items that its header says");
     }
     const std::size_t key_bytes = get_number<std::uint16_t>(raw_, at_);
     const std::size_t value_bytes = get_number<std::uint32_t>(raw_, at_ + 2);
@@ -163,7 +164,7 @@ class BlockReader final : public DumpReader {
   std::string range_text_;
   std::string raw_;
   std::size_t at_ = 0;
-  std::uint32_t left_ = 0;  ///< records of the block that were not handed out
+  std::uint32_t left_ = 0;  ///< records of the block that were not handed out yet
   std::uint64_t number_ = 0;
   std::uint64_t block_offset_ = 0;
   std::uint64_t whole_ = 0;

@@ -16,7 +16,7 @@ class BlockWriter final : public DumpWriter {
   void add(const Item& item) override {
     const std::size_t bytes = kRecordHeaderBytes + item.key.size() + item.value.size();
     if (bytes > kMostBlockBytes) {
-      throw Failure(Outcome::file, "a value is too large for this form");
+      throw Failure(Outcome::file, "a value is too large for this format");
     }
     if (!raw_.empty() && raw_.size() + bytes > kBlockBytes) {
       put_block();
@@ -100,7 +100,7 @@ std::unique_ptr<DumpWriter> begin_blocks(OutputFile& file, const std::string& ra
 }
 
 std::unique_ptr<DumpWriter> resume_blocks(OutputFile& file, InputFile& before, bool compressed) {
-  // Its blocks are whole: somebody looked. Only how many there are is to be found out.
+  // The caller has verified the blocks; only their number must be found.
   const auto range_bytes = get_number<std::uint32_t>(before.peek(16), 12);
   before.skip(16 + std::size_t{range_bytes} + 8);
   std::uint64_t blocks = 0;

@@ -1,5 +1,5 @@
-// XXH3 with 64 bits: the only door of protocol/ to libxxhash. It finds what a disk or a cut transfer did to bytes; it is
-// no protection against somebody who makes them up.
+// XXH3 with 64 bits: the only door of protocol/ to libxxhash. It detects damage by disks and truncated transfers; it does
+// not protect against forgery.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace mxkv::cli {
 
-/// Of bytes that come in pieces. Thread-safety: one thread.
+/// Of bytes in pieces. Thread-safety: one thread.
 class Checksum {
  public:
   explicit Checksum(std::uint64_t seed = 0) noexcept;
   void add(std::string_view bytes) noexcept;
-  /// Of all that was added so far.
+  /// Of all bytes added so far.
   [[nodiscard]] std::uint64_t value() const noexcept;
 
  private:

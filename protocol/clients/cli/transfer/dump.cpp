@@ -8,7 +8,7 @@
 namespace mxkv::cli {
 namespace {
 
-/// Editors put the mark before the first line of JSON. It belongs to no line, and no checksum covers it.
+/// Editors put this mark before the first line of JSON. It belongs to no line, and no checksum covers it.
 void skip_byte_order_mark(InputFile& file) {
   const std::string_view begin = file.peek(3);
   file.skip(begin.size() - runtime::without_byte_order_mark(begin).size());
@@ -31,7 +31,7 @@ std::unique_ptr<DumpReader> open_dump(InputFile& file) {
   constexpr std::size_t kMagicBytes = 8;
   skip_byte_order_mark(file);
   const std::string_view begin = file.peek(kMagicBytes);
-  // A first byte that no line of JSON begins with: blocks, or what is left of them.
+  // A first byte that cannot begin a line of JSON means blocks, perhaps damaged ones.
   const bool lines =
       begin.empty() || begin[0] == '{' || begin[0] == ' ' || begin[0] == '\n' || begin[0] == '\r';
   return lines ? open_json_lines(file) : open_blocks(file);
@@ -47,7 +47,7 @@ DumpSurvey survey_dump(InputFile& file) {
     while (reader->next(item)) {
       ++seen.items;
       seen.bytes += item.key.size() + item.value.size();
-      // Of blocks only at a block's end: what is behind it would be cut off with it.
+      // In the block format only at a block's end: a resumed export cuts off everything behind `whole_bytes`.
       if (reader->whole_bytes() != survey.whole_bytes) {
         survey.whole_bytes = reader->whole_bytes();
         survey.totals = seen;

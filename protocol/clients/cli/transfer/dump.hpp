@@ -1,6 +1,6 @@
-// Items on their way to a file or out of one, in either of two forms: JSON lines (json_lines.hpp), which people and other
-// programs can read, and blocks (block_file.hpp), which are smaller and faster. Both tell where they end, and carry
-// checksums: of a file that was cut or changed nothing passes for whole.
+// Items on their way to a file or out of one, in either of two formats: JSON lines (json_lines.hpp), which people and other
+// programs can read, and blocks (block_file.hpp), which are smaller and faster. Both mark their end and carry checksums, so
+// that a truncated or changed file is never taken for a complete one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Item {
   std::string value{};
   std::uint32_t flags = 0;
   std::uint64_t expires = 0;  ///< unix time; 0: never
-  std::uint64_t unique = 0;   ///< 0: not told
+  std::uint64_t unique = 0;   ///< 0: not in the file
 };
 
 struct DumpTotals {
@@ -35,9 +35,9 @@ class DumpWriter {
   virtual ~DumpWriter() = default;
 
   virtual void add(const Item& item) = 0;
-  /// What is complete is in the file.
+  /// Writes complete records and blocks to the file.
   virtual void flush() = 0;
-  /// Writes the end. Nothing may be added then.
+  /// Writes the end. Call add() no more.
   virtual void finish(const DumpTotals& totals) = 0;
 };
 
@@ -49,28 +49,28 @@ class DumpReader {
   DumpReader& operator=(const DumpReader&) = delete;
   virtual ~DumpReader() = default;
 
-  /// False: the end, and all was whole. Throws Failure (Outcome::file), with line or offset, where it is not.
+  /// Returns false at the end of a complete file. Throws Failure (Outcome::file), with line or offset, if it is damaged.
   [[nodiscard]] virtual bool next(Item& item) = 0;
-  /// Where the item lies that was handed out last.
+  /// The place of the last returned item.
   [[nodiscard]] virtual std::string place() const = 0;
-  /// Bytes from the beginning that hold whole records, all of which were handed out.
+  /// The length of the file's beginning whose records are complete and were all returned.
   [[nodiscard]] virtual std::uint64_t whole_bytes() const = 0;
-  /// What the file says it holds: prefix, bounds. Known after the first next().
+  /// The range that the file says it holds: prefix, bounds. Known after the first next().
   [[nodiscard]] virtual const std::string& range_text() const = 0;
 };
 
 enum class DumpForm { json_lines, blocks };
 
-/// Begins a file; `range_text` says what it holds.
+/// Begins a file; `range_text` describes its range.
 [[nodiscard]] std::unique_ptr<DumpWriter> begin_dump(DumpForm form, OutputFile& file,
                                                      const std::string& range_text, bool compressed);
-/// Goes on behind `whole` bytes of a file that was cut; the rest is gone.
+/// Continues a truncated file behind its complete part; the rest is gone.
 [[nodiscard]] std::unique_ptr<DumpWriter> resume_dump(DumpForm form, OutputFile& file, InputFile& before,
                                                       bool compressed);
-/// Tells the form by the first bytes.
+/// Detects the format from the first bytes.
 [[nodiscard]] std::unique_ptr<DumpReader> open_dump(InputFile& file);
 
-/// What stands in a file that was not finished.
+/// The complete part of an unfinished file.
 struct DumpSurvey {
   DumpTotals totals{};
   std::uint64_t whole_bytes = 0;

@@ -12,19 +12,19 @@
 namespace mxkv::cli {
 namespace {
 
-/// What a run before this one left.
+/// The unfinished file of an earlier run.
 DumpSurvey survey_part(const ExportOptions& options) {
   const std::string part = part_name(options.path);
   InputFile file(part);
   DumpSurvey survey = survey_dump(file);
   if (survey.finished) {
-    // All but the name, or its end: it is written anew, which takes no longer than looking for what is missing.
-    throw Failure(Outcome::file, part + ": is whole already; rename it, or begin anew with --overwrite");
+    // Only the rename, or the end, is missing. A new export takes no longer than finding out which.
+    throw Failure(Outcome::file, part + ": is complete already; rename it, or start again with --overwrite");
   }
   if (survey.form != options.form || survey.range_text != options.range_text) {
     throw Failure(Outcome::file, part + ": holds another export (" +
                                      (survey.range_text.empty() ? "not known" : survey.range_text) +
-                                     "), not " + options.range_text + " in this form");
+                                     "), not " + options.range_text + " in this format");
   }
   return survey;
 }
@@ -35,16 +35,15 @@ void look_before(const ExportOptions& options) {
   }
   const std::string part = part_name(options.path);
   if (std::filesystem::exists(options.path)) {
-    throw Failure(Outcome::file, options.path + ": is there already; --overwrite replaces it");
+    throw Failure(Outcome::file, options.path + ": already exists; --overwrite replaces it");
   }
   if (!options.resume && std::filesystem::exists(part)) {
-    throw Failure(
-        Outcome::file,
-        part + ": is of an export that did not end; --resume goes on with it, --overwrite begins anew");
+    throw Failure(Outcome::file,
+                  part + ": is an unfinished export; --resume continues it, --overwrite starts again");
   }
 }
 
-/// How many items there are, about: for the progress alone. Where they cannot be counted, none.
+/// The approximate number of items, for the progress only; 0 if they cannot be counted.
 double count_about(Connection& server, const Range& range) {
   server.send(range_line("mc", range) + "\r\n");
   const MetaReply reply = server.reply();
@@ -111,7 +110,7 @@ class Export {
       if (pages.page_done()) {
         if (progress.tell(report_.totals.items, report_.totals.bytes,
                           expected > 0 ? static_cast<double>(report_.totals.items) / expected : -1)) {
-          writer_->flush();  // what a run after this one can go on with
+          writer_->flush();  // a later run can resume from here
         }
         pacer.wait_until_due(report_.totals.items - report_.before);
       }
@@ -128,7 +127,7 @@ class Export {
     }
     throw Failure(failure.outcome(), std::string(failure.what()) + "; " +
                                          std::to_string(report_.totals.items) + " items are in " +
-                                         part_name(options_.path) + ", --resume goes on there");
+                                         part_name(options_.path) + "; --resume continues it");
   }
 
   Connection& server_;

@@ -16,15 +16,15 @@
 namespace mxkv::cli {
 namespace {
 
-/// Requests that are answered together, and how many such groups are on their way: enough that neither side waits,
-/// too few to fill the server's buffers with what they answer.
+/// Requests per group, and groups in flight: enough that neither side waits, too few to fill the server's buffers with
+/// their replies.
 constexpr std::size_t kGroupBytes = std::size_t{128} * 1024;
 constexpr std::size_t kGroupItems = 1000;
 constexpr std::size_t kGroupsInFlight = 4;
 
 struct Group {
   std::uint64_t last = 0;  ///< the number of its last item
-  std::string place;       ///< where that lies
+  std::string place;       ///< the place of that item in the file
 };
 
 class Import {
@@ -56,7 +56,7 @@ class Import {
     }
   }
 
-  /// The file goes wrong at an item: the items before it are good. Returns the failure that is the first in the file.
+  /// The file is damaged at an item; the items before it are good. Returns the first failure of the file.
   Failure store_items_before(const Failure& of_file) {
     try {
       take_all_answers();
@@ -102,7 +102,7 @@ class Import {
     }
     StoreOptions store = {.mode = options_.mode, .flags = item.flags, .quiet = true};
     if (item.expires != 0) {
-      // Seconds from now where that is how the server reads them: its clock and ours may differ.
+      // As seconds from now if the server would read it so: its clock and ours may differ.
       constexpr std::uint64_t kMostSeconds = std::uint64_t{30} * 24 * 3600;
       const std::uint64_t left = item.expires - now;
       const std::uint64_t seconds = left <= kMostSeconds ? left : item.expires;
@@ -124,7 +124,7 @@ class Import {
     requests_.clear();
     grouped_ = 0;
     if (in_flight_.size() >= kGroupsInFlight ||
-        options_.rate > 0) {  // slow: nothing is gained by not knowing
+        options_.rate > 0) {  // with --rate throughput does not matter, so errors are noticed early
       take_answers();
     }
     const double share =
@@ -135,7 +135,7 @@ class Import {
     pacer_.wait_until_due(report_.totals.items - report_.before);
   }
 
-  /// Of the oldest group: what did not go well is told, and `mn` is its end.
+  /// Reads the replies to the oldest group: only failures are replied, and `mn` ends the group.
   void take_answers() {
     for (;;) {
       const MetaReply reply = server_.reply();
@@ -151,7 +151,7 @@ class Import {
       throw Failure(Outcome::refused, "items " + std::to_string(done_ + 1) + " to " +
                                           std::to_string(in_flight_.front().last) + " (up to " +
                                           in_flight_.front().place +
-                                          "): the server answers: " + std::string(reply.line));
+                                          "): the server replied: " + std::string(reply.line));
     }
   }
 
@@ -163,7 +163,7 @@ class Import {
     }
     const std::string name = resume_name(options_.path);
     std::ofstream(name + ".new") << "items " << done_ << "\nbytes " << file_.size() << '\n';
-    std::error_code ignored;  // it is a help, not what was asked for: the failure tells the number, too
+    std::error_code ignored;  // the file is only a help: the failure names the number, too
     std::filesystem::rename(name + ".new", name, ignored);
   }
   void forget() const {
@@ -173,12 +173,13 @@ class Import {
 
   [[noreturn]] void give_up(const Failure& failure) const {
     remember();
-    // Items on their way have no answer of their own: the server tells which failed, and where a group ends.
+    // Items in flight have no reply of their own: the server reports failures, and where a group ends.
     const bool more = !in_flight_.empty();
-    throw Failure(failure.outcome(),
-                  std::string(failure.what()) + "; the first " + std::to_string(done_) + " items are stored" +
-                      (more ? ", and maybe items behind them; " : ", ") +
-                      (resumable() ? "--resume" : "--skip " + std::to_string(done_)) + " goes on there");
+    throw Failure(failure.outcome(), std::string(failure.what()) + "; the first " + std::to_string(done_) +
+                                         " items are stored" +
+                                         (more ? ", and maybe some after them; " : "; ") +
+                                         (resumable() ? "--resume" : "--skip " + std::to_string(done_)) +
+                                         " continues after them");
   }
 
   Connection& server_;
@@ -192,9 +193,9 @@ class Import {
   std::size_t grouped_ = 0;
   std::string place_;
   std::deque<Group> in_flight_;
-  std::uint64_t last_added_ = 0;  ///< the number of the last item that is sent or is to be
-  std::uint64_t done_ = 0;        ///< items that the server has answered
-  bool of_file_ = false;          ///< a failure is the file's, not the server's
+  std::uint64_t last_added_ = 0;  ///< the number of the last item that was added to a group
+  std::uint64_t done_ = 0;        ///< items whose replies were read
+  bool of_file_ = false;          ///< the failure is the file's, not the server's
 };
 
 TransferReport verify(InputFile& file, bool shown) {
@@ -217,11 +218,11 @@ std::uint64_t remembered(const ImportOptions& options, const InputFile& file) {
   std::uint64_t items = 0;
   std::uint64_t bytes = 0;
   if (!(input >> word >> items >> word >> bytes)) {
-    throw Failure(Outcome::file, name + ": cannot be read: there is nothing to resume");
+    throw Failure(Outcome::file, name + ": cannot be read, so there is nothing to resume");
   }
   if (bytes != file.size()) {
-    throw Failure(Outcome::file, name + ": is of another file: " + std::to_string(bytes) + " bytes, not " +
-                                     std::to_string(file.size()));
+    throw Failure(Outcome::file, name + ": belongs to another file: " + std::to_string(bytes) +
+                                     " bytes, not " + std::to_string(file.size()));
   }
   return items;
 }
@@ -240,7 +241,8 @@ TransferReport import_items(const std::function<Connection&()>& connect, const I
       return report;
     }
     if (!file.rewind()) {
-      throw Failure(Outcome::file, options.path + ": cannot be read twice; see --unverified");
+      throw Failure(Outcome::file,
+                    options.path + ": cannot be read twice (first to check it); see --unverified");
     }
   }
   const std::uint64_t skip = options.resume ? remembered(options, file) : options.skip;

@@ -1,4 +1,4 @@
-// From a file into the server: many requests in flight, and nothing stored of a file that is not whole.
+// Stores the items of a file in a server: many requests in flight; a damaged file is refused before any item is stored.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,21 @@
 namespace mxkv::cli {
 
 struct ImportOptions {
-  std::string path{};       ///< - is standard input, which cannot be looked at before
+  std::string path{};       ///< - is standard input, which cannot be checked first
   char mode = 'E';          ///< of the flag M of ms: E add, R replace, S set
-  bool dry_run = false;     ///< only looks whether the file is whole
-  bool unverified = false;  ///< stores while it looks
-  bool unique = false;      ///< uniques of the file, too
-  bool resume = false;      ///< from where PATH.resume says
+  bool dry_run = false;     ///< only check the file
+  bool unverified = false;  ///< store without checking the file first
+  bool unique = false;      ///< store the file's uniques, too
+  bool resume = false;      ///< from the place in PATH.resume
   bool progress = false;
-  std::uint64_t skip = 0;  ///< items at the beginning that are left out
+  std::uint64_t skip = 0;  ///< items to leave out at the beginning
   double rate = 0;
 };
 
-/// Where an import keeps how far it is.
+/// The file in which an import saves its progress.
 [[nodiscard]] std::string resume_name(const std::string& path);
 
-/// `connect` is called when the file is known to be whole. Throws Failure.
+/// `connect` is called after the file was checked. Throws Failure.
 [[nodiscard]] TransferReport import_items(const std::function<Connection&()>& connect,
                                           const ImportOptions& options);
 

@@ -13,27 +13,27 @@ class InputFile {
  public:
   /// Opens the file; `-` is standard input. Throws Failure (Outcome::file).
   explicit InputFile(const std::string& path);
-  /// Of memory; `name` is what errors call it.
+  /// Reads memory; errors call it `name`.
   InputFile(std::string name, std::string bytes);
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
-  /// Up to `bytes` bytes from the current place on; less only at the end. Good until the next call.
+  /// Up to `bytes` bytes from the current place on; less only at the end. Valid until the next call.
   [[nodiscard]] std::string_view peek(std::size_t bytes);
-  /// Up to and with the next LF; without one at the end. Good until the next call.
+  /// Up to and including the next LF; without one at the end. Valid until the next call.
   [[nodiscard]] std::string_view peek_line();
   void skip(std::size_t bytes) noexcept;
 
   [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// 0: nobody knows, as of a pipe.
+  /// 0 if the size is unknown, as of a pipe.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
-  /// From the beginning again, where that is possible.
+  /// Rewinds to the beginning. Returns whether that is possible.
   [[nodiscard]] bool rewind();
 
  private:
-  /// False: there is no more.
+  /// Returns false at the end.
   bool read_more();
 
   std::string name_;

@@ -81,13 +81,13 @@ class LinesReader final : public DumpReader {
       const std::string_view line = file_.peek_line();
       if (line.empty()) {
         if (headed_) {
-          wrong("the file ends before its last line: it was cut");
+          wrong("the file ends before its last line: it was truncated");
         }
         return false;
       }
       ++number_;
       if (!line.ends_with('\n') && headed_) {
-        wrong("the line is cut");
+        wrong("the line is truncated");
       }
       const bool found = take(line, item);
       checksum_.add(line);
@@ -111,7 +111,7 @@ class LinesReader final : public DumpReader {
     throw Failure(Outcome::file, place() + ": " + what);
   }
 
-  /// True: an item; false: the first or last line, or nothing.
+  /// Returns true for an item, false for the first line, the last line or an empty one.
   bool take(std::string_view line, Item& item) {
     if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) {
       if (headed_) {
@@ -121,7 +121,7 @@ class LinesReader final : public DumpReader {
     }
     const Document document = Document::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!document.is_object()) {
-      wrong("is no JSON object");
+      wrong("is not a JSON object");
     }
     if (number_ == 1 && document.contains("mxkv")) {
       take_header(document);
@@ -152,14 +152,14 @@ class LinesReader final : public DumpReader {
       } else if (name == "cas") {
         item.unique = number_of(name, value);
       } else if (headed_) {
-        wrong("\"" + name + "\" is not known");
+        wrong("\"" + name + "\" is not a known field");
       }
     }
     if (!has_key || !has_value) {
       wrong("has no key and value");
     }
     if (item.key.empty() || item.key.size() > protocol::kMaxKeyBytes) {
-      wrong("a key has 1 to 250 bytes");
+      wrong("a key must have 1 to 250 bytes");
     }
     return true;
   }
@@ -167,21 +167,21 @@ class LinesReader final : public DumpReader {
   void take_header(const Document& document) {
     const auto at = [&](const char* name) { return document.contains(name) ? document[name] : Document(); };
     if (at("mxkv") != "export" || at("version") != 1 || !document.contains("range")) {
-      wrong("is no export of version 1");
+      wrong("is not an export of version 1");
     }
     range_text_ = bytes_of("range", at("range"));
     headed_ = true;
   }
 
   void take_trailer(const Document& document, std::string_view line) {
-    // Written again it must be the same: nothing in it is left unseen.
+    // The line must equal the one that an export would write, so that every byte of it is checked.
     const std::string expected = R"({"end":true,"items":)" + std::to_string(items_) + R"(,"xxh3":")" +
                                  hex_text(checksum_.value()) + "\"}\n";
     if (line != expected) {
       if (document.value("items", Document()) != items_) {
-        wrong("the file has " + std::to_string(items_) + " items, not as many as this line says");
+        wrong("the file has " + std::to_string(items_) + " items, but this line says another number");
       }
-      wrong("the checksum is another: something before this line was changed");
+      wrong("the checksum differs: a line before this one was changed");
     }
     ended_ = true;
   }
@@ -189,7 +189,7 @@ class LinesReader final : public DumpReader {
   bool check_end() {
     if (!file_.peek(1).empty()) {
       ++number_;
-      wrong("something stands behind the last line");
+      wrong("there are lines after the last line of the export");
     }
     return false;
   }
@@ -212,7 +212,7 @@ class LinesReader final : public DumpReader {
 
   std::uint64_t number_of(const std::string& name, const Document& value) const {
     if (!value.is_number_unsigned()) {
-      wrong("\"" + name + "\" is no number");
+      wrong("\"" + name + "\" is not a number");
     }
     return value.get<std::uint64_t>();
   }

@@ -44,7 +44,7 @@ OutputFile::OutputFile(const std::string& path, std::uint64_t keep) : path_(path
     descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     to_terminal_ = ::isatty(STDOUT_FILENO) != 0;
   } else {
-    // Items are nobody else's business than of who wrote them out.
+    // Only the user who exports the items may read them.
     descriptor_ = ::open(part_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   }
   if (descriptor_ < 0) {
@@ -89,7 +89,7 @@ void OutputFile::commit() {
   if (::fsync(descriptor_) != 0 || std::rename(part_.c_str(), path_.c_str()) != 0) {
     fail(part_);
   }
-  // The name, too: without this a power cut could leave the file as .part.
+  // The name is flushed, too: without this a power cut could leave the file as .part.
   std::filesystem::path folder = std::filesystem::path(path_).parent_path();
   if (const int directory = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
       directory >= 0) {

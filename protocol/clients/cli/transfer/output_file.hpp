@@ -1,4 +1,4 @@
-// A file that has its name only when it is whole: until then it is PATH.part. Or standard output, or memory.
+// A file that gets its name when it is complete; until then it is PATH.part. Or standard output, or memory.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace mxkv::cli {
 /// Thread-safety: one thread.
 class OutputFile {
  public:
-  /// Empty: standard output. What PATH.part holds beyond `keep` bytes is cut off. Throws Failure (Outcome::file).
+  /// An empty path is standard output. Bytes of PATH.part behind `keep` are cut off. Throws Failure (Outcome::file).
   explicit OutputFile(const std::string& path, std::uint64_t keep = 0);
-  /// Into memory.
+  /// Writes into memory.
   struct Memory {};
   explicit OutputFile(Memory /*where*/) : memory_(true) {}
   OutputFile(const OutputFile&) = delete;
@@ -20,23 +20,25 @@ class OutputFile {
   ~OutputFile();
 
   void write(std::string_view bytes);
-  /// To the system; what was written before outlives this program then.
+  /// Hands all written bytes to the operating system, so that they outlive this program.
   void flush();
-  /// All of it is on disk, and the file gets its name.
+  /// Flushes the file to disk, and then gives it its name.
   void commit();
 
-  [[nodiscard]] const std::string& bytes() const noexcept { return buffer_; }  ///< of memory
+  [[nodiscard]] const std::string& bytes() const noexcept {
+    return buffer_;
+  }  ///< the written bytes, if into memory
 
  private:
   std::string path_;
   std::string part_;
   int descriptor_ = -1;
   bool memory_ = false;
-  bool to_terminal_ = false;  ///< which gets no escape sequences
+  bool to_terminal_ = false;  ///< a terminal gets no escape sequences
   std::string buffer_;
 };
 
-/// Where a file lies until it is whole.
+/// The name of an unfinished file.
 [[nodiscard]] std::string part_name(const std::string& path);
 
 }  // namespace mxkv::cli

@@ -1,4 +1,4 @@
-// Holds work back to a rate.
+// Limits a transfer to a rate.
 #pragma once
 
 #include <chrono>
@@ -9,9 +9,9 @@ namespace mxkv::cli {
 /// Thread-safety: one thread.
 class Pacer {
  public:
-  /// `rate` a second; 0: no limit.
+  /// `rate`: items per second; 0: no limit.
   explicit Pacer(double rate) : rate_(rate), begin_(std::chrono::steady_clock::now()) {}
-  /// Sleeps until `done` since the beginning are not too many. Throws Failure when interrupted.
+  /// Sleeps until `done` items since the beginning do not exceed the rate. Throws Failure when interrupted.
   void wait_until_due(std::uint64_t done) const;
 
  private:

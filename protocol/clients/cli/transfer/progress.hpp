@@ -1,4 +1,4 @@
-// How far a transfer is, on standard error: a line that is drawn over itself.
+// The progress of a transfer, on standard error: a line that is drawn in place.
 #pragma once
 
 #include <chrono>
@@ -10,13 +10,13 @@ namespace mxkv::cli {
 /// Thread-safety: one thread.
 class Progress {
  public:
-  /// `shown`: even where standard error is no terminal.
+  /// `shown`: show it even if standard error is not a terminal.
   explicit Progress(bool shown);
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
 
-  /// `share` of the whole, 0 to 1; negative: nobody knows. Returns true about once a second, for what is done that often.
+  /// `share` of the whole, 0 to 1; negative if unknown. Returns true about once a second, for work to be done that often.
   bool tell(std::uint64_t items, std::uint64_t bytes, double share);
   [[nodiscard]] double seconds() const;
 

@@ -25,7 +25,7 @@ std::string_view cut_word(std::string_view& text) noexcept {
 
 [[noreturn]] void no_reply(std::string_view line) {
   throw Failure(Outcome::unreachable,
-                "this is no answer of the protocol: " + std::string(line.substr(0, 80)));
+                "the reply does not follow memcached's protocol: " + std::string(line.substr(0, 80)));
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ void throw_refusal(std::string_view line) {
   const bool login = line.find("unauthenticated") != std::string_view::npos ||
                      line.find("authentication") != std::string_view::npos;
   throw Failure(login ? Outcome::login : Outcome::refused,
-                "the server answers: " + std::string(line) +
+                "the server replied: " + std::string(line) +
                     (line.ends_with("unauthenticated") ? " (see --user)" : ""));
 }
 

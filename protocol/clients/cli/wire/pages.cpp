@@ -96,7 +96,8 @@ void Pages::read_page() {
     }
     expect_no_error(reply);
     if (reply.code != "EN") {
-      throw Failure(Outcome::unreachable, "no answer to mr: " + std::string(reply.line.substr(0, 80)));
+      throw Failure(Outcome::unreachable,
+                    "the reply to mr cannot be read: " + std::string(reply.line.substr(0, 80)));
     }
     cursor_ = reply.flag('G').value_or("");
     break;

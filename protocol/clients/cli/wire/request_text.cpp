@@ -37,7 +37,7 @@ std::string to_base64(std::string_view bytes) {
 
 void check_key(std::string_view key) {
   if (key.empty() || key.size() > protocol::kMaxKeyBytes) {
-    throw Failure(Outcome::usage, "a key has 1 to " + std::to_string(protocol::kMaxKeyBytes) +
+    throw Failure(Outcome::usage, "a key must have 1 to " + std::to_string(protocol::kMaxKeyBytes) +
                                       " bytes, not " + std::to_string(key.size()));
   }
 }

@@ -20,7 +20,7 @@ class Outcome(Generic[T]):
     @property
     def value(self) -> T:
         if self._value is None:
-            raise MxkvError("the batch is not done")
+            raise MxkvError("the batch was not executed yet")
         return self._value[0]
 
     def _take(self, reply: Reply) -> None:

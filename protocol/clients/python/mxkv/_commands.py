@@ -137,7 +137,7 @@ def stats(group: str) -> Request[dict[str, str]]:
             raise unexpected(reply)
         return found
     if needs_base64(group.replace(" ", "_").encode()):
-        raise ClientError("a group has no control bytes")
+        raise ClientError("the group of statistics must not have control bytes")
     return Request(b"stats%s\r\n" % (b" " + group.encode() if group else b""), read, Repeat.always)
 
 

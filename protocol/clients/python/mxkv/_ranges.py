@@ -162,7 +162,7 @@ def numbers(codec: Codec, where: Where, snapshot: bool) -> Request[Numbers]:
 
 def tree(codec: Codec, where: Where, delimiter: bytes, exact: bool, cursor: str | None) -> Request[Branches]:
     if needs_base64(delimiter):
-        raise ClientError("a delimiter has no blanks and control bytes")
+        raise ClientError("a delimiter must not have blanks or control bytes")
     line = b"mc " + words_of(codec, where) + b" D" + delimiter + (b" e" if exact else b"")
 
     def read() -> Reading[Branches]:
@@ -200,7 +200,7 @@ def _goes_on(cursor: str | None) -> bytes:
         return b"\r\n"
     word = cursor.encode()
     if needs_base64(word):  # it comes from elsewhere, and must not end the line
-        raise BadCursor("it has blanks or control bytes")
+        raise BadCursor("a cursor must not have blanks or control bytes")
     return b" G" + word + b"\r\n"
 
 

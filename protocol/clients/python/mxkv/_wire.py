@@ -83,7 +83,7 @@ class ReplyReader:
             if words[0] != b"VA":
                 return Reply(words, None)
             if len(words) < 2 or not _LENGTH.fullmatch(words[1]):
-                raise ProtocolError(f"no length of a value in {b' '.join(words)[:100]!r}")
+                raise ProtocolError(f"no valid length of a value in {b' '.join(words)[:100]!r}")
             self._words, self._size = words, int(words[1])
         if len(self._buffer) < self._size + 2:
             return None
@@ -137,7 +137,7 @@ class Exchange(Generic[T]):
                 self._leave()
             raise
         if self.done and self._replies.pending():
-            raise ProtocolError("more came than was asked for")
+            raise ProtocolError("the server sent more than was asked for")
         return self.done
 
     @property
@@ -179,7 +179,7 @@ class Codec:
         """The whole key, of 1 to 250 bytes."""
         whole = self.prefix + bytes_of(key)
         if not 0 < len(whole) <= LONGEST_KEY:
-            raise ClientError(f"a key has 1 to {LONGEST_KEY} bytes, not {len(whole)}")
+            raise ClientError(f"a key must have 1 to {LONGEST_KEY} bytes, not {len(whole)}")
         return whole
 
     def own(self, key: bytes) -> bytes:
@@ -218,7 +218,7 @@ def told_key(flags: dict[bytes, bytes]) -> bytes:
     try:
         return base64.b64decode(flags[b"k"], validate=True)
     except ValueError:
-        raise ProtocolError(f"no base64: {flags[b'k'][:40]!r}") from None
+        raise ProtocolError(f"not base64: {flags[b'k'][:40]!r}") from None
 
 
 def number(flags: dict[bytes, bytes], letters: bytes, otherwise: int | None = 0) -> int:
@@ -234,9 +234,9 @@ def number(flags: dict[bytes, bytes], letters: bytes, otherwise: int | None = 0)
 def whole_number(text: bytes) -> int:
     """The number in the text of a counter or flag."""
     if not _NUMBER.fullmatch(text):
-        raise ProtocolError(f"no number: {text[:40]!r}")
+        raise ProtocolError(f"not a number: {text[:40]!r}")
     return int(text)
 
 
 def unexpected(reply: Reply) -> ProtocolError:
-    return ProtocolError(f"not expected: {reply.line[:100]!r}")
+    return ProtocolError(f"unexpected reply: {reply.line[:100]!r}")

@@ -102,7 +102,7 @@ class Client(RangeCommands, _Base):
     def check_key(self, key: Key, key_prefix: bytes | None = None) -> bytes:
         whole = Codec(self.serde, self.key_prefix if key_prefix is None else key_prefix).key(key)
         if needs_base64(whole):  # only arguments of other commands come here; keys have a way of their own
-            raise ClientError("no blanks and control bytes here")
+            raise ClientError("an argument must not have blanks or control bytes")
         return whole
 
     def _raise_errors(self, line: bytes, name: bytes) -> None:

@@ -11,7 +11,7 @@ export class Outcome<T> {
 
   get value(): T {
     if (!this.#made) {
-      throw new MxkvError("the batch is not done");
+      throw new MxkvError("the batch was not executed yet");
     }
     return this.#made.value;
   }

@@ -96,7 +96,7 @@ export class Connection {
               const step = reading.next(reply);
               if (step.done) {
                 if (replies.pending) {
-                  throw new ProtocolError("more came than was asked for");
+                  throw new ProtocolError("the server sent more than was asked for");
                 }
                 done(() => resolve(step.value), true);
                 return;

@@ -79,7 +79,7 @@ export class Reply {
   }
 
   unexpected(): ProtocolError {
-    return new ProtocolError(`not expected: ${this.line.slice(0, 100)}`);
+    return new ProtocolError(`unexpected reply: ${this.line.slice(0, 100)}`);
   }
 }
 
@@ -121,7 +121,7 @@ export class ReplyReader {
         return new Reply(words);
       }
       if (!/^\d{1,10}$/.test(words[1] ?? "")) {
-        throw new ProtocolError("no length of a value");
+        throw new ProtocolError("no valid length of a value");
       }
       this.words = words;
       this.wanted = Number(words[1]) + 2;
@@ -157,7 +157,7 @@ export interface Request<T> {
 /** One line. Each character is a byte. */
 export function lineOf(text: string): Buffer {
   if (/[\r\n]/.test(text)) {
-    throw new ClientError("what is asked for does not end a line");
+    throw new ClientError("an argument must not have line ends");
   }
   return Buffer.from(text + "\r\n", "latin1");
 }
@@ -174,7 +174,7 @@ export function needsBase64(bytes: Uint8Array): boolean {
 export function keyWords(key: Key, between = ""): string {
   const bytes = bytesOf(key);
   if (bytes.length === 0 || bytes.length > longestKey) {
-    throw new ClientError(`a key has 1 to ${longestKey} bytes, not ${bytes.length}`);
+    throw new ClientError(`a key must have 1 to ${longestKey} bytes, not ${bytes.length}`);
   }
   return needsBase64(bytes) ? `${bytes.toString("base64")}${between} b` : bytes.toString("latin1") + between;
 }

@@ -1,5 +1,6 @@
-// Against servers: MXKV_PORT; MXKV_CUT_PORT cuts a connection every 20 kB of replies. One lets in ann: MXKV_LOGIN_PORT, by TLS MXKV_TLS_PORT,
-// and MXKV_MUTUAL_TLS_PORT whoever shows a certificate. MXKV_CERTIFICATES is a folder: ca.pem signed all, ann.pem and ann.key are hers.
+// Against servers: MXKV_PORT; MXKV_CUT_PORT cuts a connection every 20 kB of replies. One server knows the user ann: at
+// MXKV_LOGIN_PORT, with TLS at MXKV_TLS_PORT, with client certificates at MXKV_MUTUAL_TLS_PORT. In the folder MXKV_CERTIFICATES
+// ca.pem signed all certificates, and ann.pem and ann.key are ann's.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

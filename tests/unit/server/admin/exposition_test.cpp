@@ -1,4 +1,4 @@
-// What is written is what both text forms want, letter by letter; parsers of others read it in the integration tests.
+// Both text forms of metrics, letter by letter; the integration tests read them by others' parsers.
 #include "server/admin/exposition.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Weights of types of content, in the forms that a header Accept may have.
+// Weights of content types, in the forms that an Accept header may have.
 #include "server/admin/http_accept.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// By which names a browser may come.
+// The host names by which a browser may come.
 #include "server/admin/http_host.hpp"
 
 #include <gtest/gtest.h>

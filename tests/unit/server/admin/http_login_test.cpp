@@ -1,4 +1,4 @@
-// HTTP Basic: what is a login, who is let in by it, and what is counted.
+// HTTP Basic: valid and invalid headers, admitted users, and counters.
 #include "server/admin/http_login.hpp"
 
 #include <gtest/gtest.h>

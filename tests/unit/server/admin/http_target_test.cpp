@@ -1,4 +1,4 @@
-// What a request asks for, in each form of a target, and which headers Host are refused.
+// The path and arguments of a request, in each form of a target, and refused Host headers.
 #include "server/admin/http_target.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Metrics of what look-ups met on which NUMA nodes, which a machine of one node does not tell.
+// Metrics of the NUMA nodes that lookups accessed, which a machine of one node does not have.
 #include <gtest/gtest.h>
 
 #include <string>

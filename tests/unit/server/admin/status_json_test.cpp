@@ -1,4 +1,4 @@
-// How keys, which may hold any bytes, become part of a URL, and come back.
+// Keys, which may hold any bytes, become part of a URL and can be read back.
 #include "server/admin/status_json.hpp"
 
 #include <gtest/gtest.h>

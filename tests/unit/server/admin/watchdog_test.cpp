@@ -77,7 +77,7 @@ TEST(WorkerRounds, ARealWorkerThatHangsIsFoundUntilItGoesOn) {
   std::atomic<bool> end{false};
   const runtime::WorkerId second{1};
   runtime.submit(runtime.create_outside<HangingTask>(begun, end), second);
-  // The other one sleeps: in the middle of a round it would look as if it hung, too.
+  // The other worker sleeps: in the middle of a round it would look stuck, too.
   while (!begun.load() || !runtime.worker(runtime::WorkerId{0}).parked()) {
     std::this_thread::yield();
   }

@@ -1,4 +1,4 @@
-// What nodes tell of snapshots at the same time comes to the same for all, and never goes back.
+// All nodes that announce snapshots at the same time agree on the one in force, and never go back to an older one.
 #include "server/cluster/board_reader.hpp"
 
 #include <gmock/gmock.h>
@@ -23,14 +23,14 @@ void tell(BoardReader& reader, const SnapshotEntry& what) {
   reader.put_up(0, snapshot_key(3), write_snapshot_entry(what));
 }
 
-TEST(BoardReader, ASnapshotTakesThePlaceOfWhatIsBehindItInBothLogs) {
+TEST(BoardReader, ASnapshotReplacesOlderOnesThatAreBehindItInBothLogs) {
   BoardReader reader;
   EXPECT_EQ(reader.snapshot(3), std::nullopt);
   tell(reader, snapshot_by(1, 100, 20));
   tell(reader, snapshot_by(2, 100, 25));
   EXPECT_EQ(reader.snapshot(3)->node, 2U);
   EXPECT_THAT(reader.take_outdated(), IsEmpty());
-  tell(reader, snapshot_by(3, 100, 8));  // was written before, and may be trimmed by now
+  tell(reader, snapshot_by(3, 100, 8));  // written before the other one, and perhaps trimmed by now
   EXPECT_EQ(reader.snapshot(3)->node, 2U);
   EXPECT_THAT(reader.take_outdated(), ElementsAre(3));
   tell(reader, snapshot_by(4, 130, 24));
@@ -42,8 +42,8 @@ TEST(BoardReader, ASnapshotTakesThePlaceOfWhatIsBehindItInBothLogs) {
   EXPECT_EQ(reader.snapshot(2), std::nullopt);
 }
 
-// Whoever tells of one trims up to the one that it knew: up to what was in force before.
-TEST(BoardReader, WhatIsInForceIsNeverTrimmedWhateverTheOrder) {
+// A node that announces a snapshot trims only up to the one that it knew, which was in force before.
+TEST(BoardReader, TheSnapshotInForceIsNeverTrimmedWhateverTheOrder) {
   std::array told{snapshot_by(1, 100, 20), snapshot_by(2, 100, 25), snapshot_by(3, 100, 8),
                   snapshot_by(4, 130, 24), snapshot_by(5, 120, 60)};
   std::ranges::sort(told, {}, &SnapshotEntry::node);
@@ -64,12 +64,12 @@ TEST(BoardReader, WhatIsInForceIsNeverTrimmedWhateverTheOrder) {
   } while (std::ranges::next_permutation(told, {}, &SnapshotEntry::node).found);
 }
 
-TEST(BoardReader, WhatIsNothingOfABoardsIsCountedAndTold) {
+TEST(BoardReader, UnknownKeysAreCountedAndReported) {
   BoardReader reader;
   tell(reader, snapshot_by(1, 100, 20));
   EXPECT_EQ(reader.left_out(), 0U);
   reader.put_up(1, snapshot_key(3), "{}");
-  EXPECT_EQ(reader.complaint(), "snapshot/3: is no snapshot");
+  EXPECT_EQ(reader.complaint(), "snapshot/3: is not a snapshot's entry");
   EXPECT_THAT(reader.take_outdated(), ElementsAre(3)) << "who begins anew is to find the one that is";
   EXPECT_EQ(reader.snapshot(3)->node, 1U);
   reader.put_up(2, snapshot_key(3), std::nullopt);
@@ -81,7 +81,7 @@ TEST(BoardReader, WhatIsNothingOfABoardsIsCountedAndTold) {
   for (const char* const key :
        {"", "x", "map/", "map/0/1", "map/x/1", "map/99999999999999999999/1", "node/"}) {
     reader.put_up(5, key, "x");
-    EXPECT_EQ(reader.complaint(), std::string{key} + ": is nothing of a board's");
+    EXPECT_EQ(reader.complaint(), std::string{key} + ": is not a key of mxkvd");
   }
   EXPECT_EQ(reader.left_out(), 11U);
   reader.put_up(6, "node/a", "whoever hears it looks at it");

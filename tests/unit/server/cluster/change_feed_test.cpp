@@ -1,4 +1,4 @@
-// The change feed by hand: messages as owners write them, and what comes of them.
+// The change feed by hand: messages as owners write them, and the resulting changes.
 #include "server/cluster/change_feed.hpp"
 
 #include <gtest/gtest.h>
@@ -43,12 +43,12 @@ struct Fed : testing::Test {
   void read(const std::string& bytes) { feed.message(at++, bytes); }
 };
 
-TEST_F(Fed, TellsWhatCountsAndEachOnce) {
+TEST_F(Fed, ReportsEachValidChangeOnce) {
   read(open(1, 7));
   read(group(1, 7, 1, put("a", "1", 11)));
-  read(group(1, 7, 1, put("a", "1", 11)));  // its answer was lost
+  read(group(1, 7, 1, put("a", "1", 11)));  // its acknowledgement was lost
   read(open(2, 8));
-  read(group(1, 7, 2, put("a", "void", 12)));  // of the owner before
+  read(group(1, 7, 2, put("a", "void", 12)));  // from the previous owner
   read(group(2, 8, 1, put("a", "2", 13)));
   read("no message");
   EXPECT_EQ(
@@ -60,7 +60,7 @@ TEST_F(Fed, TellsWhatCountsAndEachOnce) {
   EXPECT_EQ(feed.messages(), 7U);
 }
 
-TEST_F(Fed, AGroupIsToldWholeAndInTheOrderOfItsKeys) {
+TEST_F(Fed, AGroupIsReportedWholeAndInTheOrderOfItsKeys) {
   const std::string body = put("k", "newer", 22) + put("k", "older", 21);
   read(open(1, 7));
   read(group(1, 7, 1, std::string_view{body}.substr(0, 10), 0, 2));
@@ -72,16 +72,17 @@ TEST_F(Fed, AGroupIsToldWholeAndInTheOrderOfItsKeys) {
 }
 
 TEST_F(Fed, BeginsInTheMiddleOfATerm) {
-  read(group(3, 9, 41, put("x", "", 5), 1, 2));  // the end of a group whose begin was before
+  read(group(3, 9, 41, put("x", "", 5), 1, 2));  // the end of a group whose begin came before
   read(group(3, 9, 42, put("y", "1", 6)));
   read(group(3, 9, 43, put("z", "1", 7)));
   ASSERT_EQ(told.size(), 2U);
   EXPECT_NE(told[0].find(R"("key":"y")"), std::string::npos);
 }
 
-TEST_F(Fed, BeginsAmongWhatAnOustedOwnerStillWrote) {
-  read(group(3, 7, 9, put("v", "void", 5)));  // the claim of term 4 was before: nobody can tell yet
-  read(open(4, 6));                           // came too late
+TEST_F(Fed, BeginsAmongGroupsOfAnOustedOwner) {
+  read(group(3, 7, 9,
+             put("v", "void", 5)));  // the claim of term 4 came before: whether this counts is not known yet
+  read(open(4, 6));                  // this message came too late
   read(group(4, 9, 1, put("x", "1", 6), 1, 2));
   read(group(4, 9, 2, put("y", "1", 7)));
   read(open(5, 8));

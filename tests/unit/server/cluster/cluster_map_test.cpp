@@ -1,4 +1,4 @@
-// The map of shards: what is wrong with one, how it is edited, and which of several is in force.
+// The map of shards: invalid maps, edits, and which of several maps is in force.
 #include "server/cluster/cluster_map.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ std::string error_of(const Result<ClusterMap>& map) {
   return map.ok() ? "" : map.error().message;
 }
 
-/// How many shards each node is to own.
+/// The number of shards that each node is to own.
 std::map<std::string, int> owned(const ClusterMap& map) {
   std::map<std::string, int> counts;
   for (const ClusterMap::Node& node : map.nodes) {
@@ -76,7 +76,7 @@ TEST(ClusterMapTest, TheFirstSpreadsShardsAndWhatANodeLeavesEvenly) {
   }
   EXPECT_EQ(heirs_of_a, (std::map<std::string, int>{{"b", 2}, {"c", 2}, {"d", 2}}));
   EXPECT_EQ(error_of(first_map(1, 3, 3000, {node_of("a"), node_of("b")}, {})),
-            "each shard is to have 3 replicas, and there are only 2 nodes");
+            "each shard needs 3 replicas, but there are only 2 nodes");
 }
 
 TEST(ClusterMapTest, ComesBackFromJsonAsItWas) {
@@ -101,12 +101,12 @@ TEST(ClusterMapTest, WhatIsWrongIsToldWithItsPlace) {
     EXPECT_EQ(error_of(map_of_json(to_json(map))), text) << "the text is held against the same rules";
     return text;
   };
-  EXPECT_EQ(wrong([](ClusterMap& map) { map.version = 0; }), "version: is not from 1 to 2^53 - 1");
+  EXPECT_EQ(wrong([](ClusterMap& map) { map.version = 0; }), "version: must be 1 to 2^53 - 1");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.cluster = std::uint64_t{1} << 53U; }),
-            "cluster: is not from 1 to 2^53 - 1");
-  EXPECT_EQ(wrong([](ClusterMap& map) { map.replicas = 0; }), "replicas: is 0");
-  EXPECT_EQ(wrong([](ClusterMap& map) { map.lease_ms = 499; }), "lease_ms: is not from 500 to 60000");
-  EXPECT_EQ(wrong([](ClusterMap& map) { map.lease_ms = 60'001; }), "lease_ms: is not from 500 to 60000");
+            "cluster: must be 1 to 2^53 - 1");
+  EXPECT_EQ(wrong([](ClusterMap& map) { map.replicas = 0; }), "replicas: must be at least 1");
+  EXPECT_EQ(wrong([](ClusterMap& map) { map.lease_ms = 499; }), "lease_ms: must be 500 to 60000");
+  EXPECT_EQ(wrong([](ClusterMap& map) { map.lease_ms = 60'001; }), "lease_ms: must be 500 to 60000");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards.clear(); }), "shards: is empty");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.nodes[1].name = "a b"; }),
             "nodes[1].name: \"a b\" is not a name (allowed: at most 100 letters, digits, . _ -)");
@@ -115,19 +115,19 @@ TEST(ClusterMapTest, WhatIsWrongIsToldWithItsPlace) {
   EXPECT_EQ(wrong([](ClusterMap& map) { map.nodes[1].address = "x"; }),
             "nodes[1].address: \"x\" is not an address and a port");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.nodes[2].peer = map.nodes[0].peer; }),
-            "nodes[2].peer: 10.0.0.97:11311 is that of a, too");
+            "nodes[2].peer: 10.0.0.97:11311 is also the peer of node a");
   EXPECT_EQ(wrong([](ClusterMap& map) { std::swap(map.nodes[0], map.nodes[1]); }),
             "nodes[1].name: a does not follow b");
   EXPECT_EQ(wrong([](ClusterMap& map) { std::swap(map.shards[1].from, map.shards[2].from); }),
-            "shards[2].from: does not follow that of shard 1");
+            "shards[2].from: is not greater than the one of shard 1");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards[0].from = "a"; }),
             "shards[0].from: must be empty, the least key");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards[2].from = ""; }),
-            "shards[2].from: is empty, which only the first is");
+            "shards[2].from: is empty, which only the first may be");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards[3].from = std::string(251, 'z'); }),
             "shards[3].from: is longer than a key, 250 bytes");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards[3].partition = 1; }),
-            "shards[3].partition: 1 is that of shard 1, too");
+            "shards[3].partition: 1 is also the partition of shard 1");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards[1].replicas = {"b"}; }),
             "shards[1].replicas: has 1, and must have 2");
   EXPECT_EQ(wrong([](ClusterMap& map) { map.shards[1].replicas = {"b", "d"}; }),
@@ -147,14 +147,14 @@ TEST(ClusterMapTest, TextsThatAreNoMapAreToldWithTheirPlace) {
     return error_of(map_of_json(text.replace(at, what.size(), by)));
   };
   EXPECT_EQ(error_of(map_of_json("{")), "is not JSON");
-  EXPECT_EQ(error_of(map_of_json("[]")), "the whole: is not an object");
-  EXPECT_EQ(replaced("\"version\":1", "\"version\":-1"), "version: is not a whole number from 0 on");
+  EXPECT_EQ(error_of(map_of_json("[]")), "the document: must be an object");
+  EXPECT_EQ(replaced("\"version\":1", "\"version\":-1"), "version: must be a non-negative integer");
   EXPECT_EQ(replaced("\"version\":1", "\"v\":1"), "version: is missing");
   EXPECT_EQ(replaced("\"replicas\":1,", "\"replicas\":4294967296,"), "replicas: is too large");
-  EXPECT_EQ(replaced("\"prefers\":\"b\"", "\"prefers\":7"), "shards[1].prefers: is not a text");
+  EXPECT_EQ(replaced("\"prefers\":\"b\"", "\"prefers\":7"), "shards[1].prefers: must be a string");
   EXPECT_EQ(replaced("\"from\":\"\"", "\"from\":\"=\""), "shards[0].from: is not base64");
-  EXPECT_EQ(replaced("\"id\":1", "\"id\":2"), "shards[1].id: is not the shard's place in the list");
-  EXPECT_EQ(replaced("[\"b\"]", "\"b\""), "shards[1].replicas: is not a list");
+  EXPECT_EQ(replaced("\"id\":1", "\"id\":2"), "shards[1].id: must be the shard's index in the list");
+  EXPECT_EQ(replaced("[\"b\"]", "\"b\""), "shards[1].replicas: must be a list");
   EXPECT_EQ(replaced("\"version\":1", "\"version\":1,\"later\":{}"), "") << "a newer program may say more";
 }
 
@@ -167,7 +167,7 @@ TEST(ClusterMapTest, ALeaseIsOfAllNodes) {
   EXPECT_EQ(longer.shards, map.shards);
   EXPECT_EQ(moved(longer, 0, "b").value().lease_ms, 20'000U) << "other edits leave it";
   EXPECT_EQ(error_of(with_lease(longer, 20'000)), "the lease is 20000 ms already");
-  EXPECT_EQ(error_of(with_lease(map, 100)), "lease_ms: is not from 500 to 60000");
+  EXPECT_EQ(error_of(with_lease(map, 100)), "lease_ms: must be 500 to 60000");
   std::string older = to_json(longer);
   older.replace(older.find("\"lease_ms\":20000,"), 17, "");
   EXPECT_EQ(map_of_json(older).value().lease_ms, 3000U);
@@ -203,7 +203,7 @@ TEST(ClusterMapTest, AMoveToAReplicaNeedsNoCopyAndOneElsewhereDoes) {
   EXPECT_THAT(far.shards[0].replicas, ElementsAre("c", "b", "a")) << "a keeps it until c has it";
   EXPECT_TRUE(has_surplus(far));
   EXPECT_THAT(settled(far).value().shards[0].replicas, ElementsAre("c", "b"));
-  EXPECT_EQ(error_of(moved(map, 0, "a")), "shard 0 is to be owned by node a already");
+  EXPECT_EQ(error_of(moved(map, 0, "a")), "shard 0 prefers node a already");
   EXPECT_EQ(error_of(moved(map, 3, "a")), "there is no shard 3: there are 0 to 2");
   EXPECT_EQ(error_of(moved(map, 0, "d")), "node d is not in the map");
 }
@@ -273,7 +273,7 @@ TEST(MapHistoryTest, OfRacingEditsExactlyOneWinsForWhoeverReads) {
       topic.emplace_back(map_key(map.version, writer), to_json(map));
     };
     write(map_of(3, 2, "abc"), 1);
-    // Each writer has read so far, and edits what is in force there; what it writes comes at the end.
+    // Each writer edits the map in force at its position of the topic; its edit is appended at the end.
     struct Writer {
       MapHistory history;
       std::size_t read = 0;
@@ -315,7 +315,7 @@ TEST(MapHistoryTest, OfRacingEditsExactlyOneWinsForWhoeverReads) {
       ASSERT_EQ(one.history.key(), all.key());
       ASSERT_EQ(*one.history.current(), *all.current());
     }
-    // Who comes when old versions are gone comes to the same one.
+    // A reader that starts when old versions are gone finds the same map.
     MapHistory late;
     for (const auto& [key, value] : topic) {
       const std::string prefix = "map/" + std::to_string(all.current()->version);
@@ -340,12 +340,12 @@ TEST(MapHistoryTest, WhatIsNoMapIsLeftOutAndSaid) {
   EXPECT_EQ(history.complaint(), "");
   ClusterMap next = moved(first, 0, "b").value();
   EXPECT_FALSE(history.take(map_key(3, 1), to_json(next)));
-  EXPECT_EQ(history.complaint(), "map/3/1: version: is not that of the key");
+  EXPECT_EQ(history.complaint(), "map/3/1: version: differs from the record's key");
   EXPECT_FALSE(history.take(map_key(2, 1), "{}"));
   EXPECT_EQ(history.complaint(), "map/2/1: version: is missing");
   next.cluster = 7;
   EXPECT_FALSE(history.take(map_key(2, 1), to_json(next)));
-  EXPECT_EQ(history.complaint(), "map/2/1: cluster: is another one");
+  EXPECT_EQ(history.complaint(), "map/2/1: cluster: is the id of another cluster");
   EXPECT_EQ(*history.current(), first);
 }
 
@@ -362,7 +362,7 @@ TEST(MapHistoryTest, ShardsStayWhereTheyAre) {
     EXPECT_TRUE(history.take(map_key(2, 3), to_json(moved(first, 0, "b").value())));
     return history.complaint();
   };
-  const std::string why = "map/2/2: shards: begin elsewhere than before, or are in other logs";
+  const std::string why = "map/2/2: shards: boundaries or log partitions differ from the previous map";
   EXPECT_EQ(refused([](ClusterMap& map) { map.shards[1].from += "x"; }), why);
   EXPECT_EQ(refused([](ClusterMap& map) { map.shards[1].partition = 7; }), why);
   EXPECT_EQ(refused([](ClusterMap& map) { map.shards.pop_back(); }), why);

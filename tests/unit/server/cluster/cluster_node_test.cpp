@@ -1,4 +1,4 @@
-// What a node makes of the board and of its logs: by a clock that the test advances, without any broker.
+// A node's reactions to its board and its logs: by a clock that the test advances, without any broker.
 #include "server/cluster/cluster_node.hpp"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Node a of two, which is to own the keys below "m"; it is the test that says what node b says.
+/// Node a of two, which is to own the keys below "m"; the test plays node b.
 class ClusterNodeTest : public ::testing::Test {
  protected:
   explicit ClusterNodeTest(std::uint32_t replicas = 1) : replicas_(replicas) {
@@ -80,7 +80,7 @@ class ClusterNodeTest : public ::testing::Test {
                     .warn = [this](const std::string& line) { warnings.add(line); }}};
 };
 
-TEST_F(ClusterNodeTest, WhileTheBoardIsSilentNobodyIsKnownToBeGone) {
+TEST_F(ClusterNodeTest, WhileTheBoardIsSilentNoNodeIsKnownToBeGone) {
   other_says_that_it_serves();
   pass_ms(200);
   ASSERT_EQ(routes.route(1).where, Route::to::peer);
@@ -99,7 +99,7 @@ TEST_F(ClusterNodeTest, WhileTheBoardIsSilentNobodyIsKnownToBeGone) {
   EXPECT_EQ(routes.route(1).where, Route::to::nobody) << "others are heard, and it is not";
 }
 
-TEST_F(ClusterNodeTest, AnOwnerWhoseLeaseRanOutSaysThatItServesNothing) {
+TEST_F(ClusterNodeTest, AnOwnerWhoseLeaseRanOutReportsThatItDoesNotServe) {
   pass_ms(6000);
   ASSERT_EQ(node.status().shards.size(), 1U);
   ASSERT_TRUE(node.status().shards[0].presence.serves);
@@ -113,7 +113,7 @@ TEST_F(ClusterNodeTest, AnOwnerWhoseLeaseRanOutSaysThatItServesNothing) {
   EXPECT_EQ(node.status().lapsed, 1U);
   EXPECT_THAT(warnings.all(),
               ElementsAre("cluster: 1 shard that this node owns is not served: the brokers have not "
-                          "acknowledged anything for a lease: nobody there"));
+                          "acknowledged anything for the length of a lease: nobody there"));
   engine.down = false;
   pass_ms(3000);
   EXPECT_TRUE(node.status().shards[0].presence.serves);
@@ -134,7 +134,7 @@ TEST_F(ClusterNodeTest, ALeaseOfTheMapIsTakenUpWithoutARestart) {
   EXPECT_FALSE(node.status().shards[0].presence.serves);
 }
 
-TEST_F(ClusterNodeTest, AnotherProcessOfItsNameIsTold) {
+TEST_F(ClusterNodeTest, AnotherProcessWithItsNameIsLogged) {
   pass_ms(1000);
   EXPECT_THAT(warnings.all(), IsEmpty());
   for (int i = 0; i < 3; ++i) {
@@ -165,7 +165,7 @@ class TwoReplicasTest : public ClusterNodeTest {
   }
 };
 
-TEST_F(TwoReplicasTest, WhoseShardsNobodyTakesSaysWhy) {
+TEST_F(TwoReplicasTest, ANodeWhoseShardsNoOtherTakesSaysWhy) {
   other_says({{.id = 0, .role = "stranded", .term = 1, .position = 100, .serves = false},
               {.id = 1, .role = "owns", .term = 1, .position = 100, .serves = true}});
   pass_ms(6000);
@@ -173,7 +173,7 @@ TEST_F(TwoReplicasTest, WhoseShardsNobodyTakesSaysWhy) {
   other_says({{.id = 0, .role = "stranded", .term = 1, .position = 100, .serves = false}});
   end(300);
   EXPECT_THAT(warnings.all(),
-              Contains(HasSubstr("not left to another node in 300 ms: shard 0: b says \"stranded\"")));
+              Contains(HasSubstr("not handed over to another node in 300 ms: shard 0: b says \"stranded\"")));
 }
 
 }  // namespace

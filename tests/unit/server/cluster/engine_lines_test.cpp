@@ -1,4 +1,4 @@
-// Lines of the engine's library: few at a time, and none lost without a word.
+// Log lines of the broker client's library: few at a time, and dropped ones are counted.
 #include "server/cluster/engine_lines.hpp"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The pipeline by hand: two workers whose rounds the test ends, and logs that answer when it says so.
+// The pipeline by hand: two workers whose rounds the test ends, and logs that acknowledge when the test says so.
 #include "server/cluster/epoch_pipeline.hpp"
 
 #include <gtest/gtest.h>
@@ -32,16 +32,16 @@ class EpochPipelineTest : public testing::Test {
   static runtime::WorkerId id(std::size_t worker) {
     return runtime::WorkerId{static_cast<std::uint16_t>(worker)};
   }
-  /// A round of a worker in which it changes keys.
+  /// A round of a worker that changes keys.
   std::uint64_t round(std::size_t worker, const std::vector<std::string>& keys = {}) {
-    orders = std::max(orders, pipeline.begin_round(id(worker), clock.unix_us()));
+    orders = std::max(orders, pipeline.begin_round(id(worker), clock.unix_us()).mint_us);
     for (const std::string& key : keys) {
       pipeline.buffer(id(worker)).append(GoneRecord{.order = ++orders, .key = key});
     }
     pipeline.end_round(id(worker));
     return pipeline.epochs().last_recorded();
   }
-  /// Until nothing moves, with rounds of both workers in between.
+  /// Runs until nothing moves, with rounds of both workers in between.
   void turn() {
     for (int i = 0; i < 4; ++i) {
       while (pipeline.step()) {
@@ -133,7 +133,7 @@ TEST_F(EpochPipelineTest, AnEpochIsDurableWhenAllItsLogsHaveIt) {
   const std::uint64_t second = round(1, {"a"});
   turn();
   ASSERT_LT(first, second);
-  pipeline.acknowledged(0, second);  // and with it what was submitted before
+  pipeline.acknowledged(0, second);  // acknowledges all earlier groups, too
   EXPECT_LT(pipeline.epochs().durable(), first) << "the other log has not answered";
   EXPECT_GT(pipeline.waiting_bytes(), 0U);
   pipeline.acknowledged(2, first);
@@ -166,7 +166,7 @@ TEST_F(EpochPipelineTest, NothingIsDurableUntilALostShardIsCleanAndRepliesAreGiv
   EXPECT_LT(pipeline.epochs().durable(), lost_epoch);
   EXPECT_EQ(pipeline.failures(), 0U);
   pipeline.found_clean();
-  // Both workers have to end a round before replies are given up, and another one before anything is durable.
+  // Both workers must end a round before replies are given up, and another one before anything is durable.
   while (pipeline.step()) {
   }
   EXPECT_EQ(pipeline.failures(), 0U);
@@ -183,7 +183,7 @@ TEST_F(EpochPipelineTest, NothingIsDurableUntilALostShardIsCleanAndRepliesAreGiv
   EXPECT_TRUE(strayed.empty()) << "what was recorded before the loss was known is no news";
 }
 
-TEST_F(EpochPipelineTest, WhatComesBehindALossIsTold) {
+TEST_F(EpochPipelineTest, ChangesAfterALossAreReported) {
   foreign[1] = true;
   pipeline.lost(1);
   pipeline.found_clean();

@@ -1,4 +1,4 @@
-// A store of which a test gets what is to go to a log, and into which it puts what logs say.
+// A store whose changes a test can take as a log's groups, and to which it can apply groups of a log.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 #include "server/cluster/record_body.hpp"
 #include "server/cluster/shard_feed.hpp"
 #include "server/cluster/shard_memory.hpp"
+#include "server/commit/record_reader.hpp"
 #include "server/durability/store_journal.hpp"
-#include "server/journal/record_reader.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
 
 namespace mxkv::server::testing {
@@ -26,9 +26,9 @@ class FedStore {
             store.machine.runtime, store.store, [this] { ++woken; }, routes),
         random_(seed) {
     share_.epochs = &epochs_;
-    std::vector<JournalBuffer*> buffers;
+    std::vector<RecordBuffer*> buffers;
     for (std::size_t i = 0; i < workers; ++i) {
-      buffers_.push_back(std::make_unique<JournalBuffer>(share_));
+      buffers_.push_back(std::make_unique<RecordBuffer>(share_));
       buffers.push_back(buffers_.back().get());
       buffers.back()->set_context(&store.machine[i]);
     }
@@ -44,34 +44,34 @@ class FedStore {
     store.store.tree().commits().listen(nullptr);
   }
 
-  /// What was recorded since the last call, as if three workers had: of each one in order, and what one recorded
-  /// behind what another one did.
+  /// The records since the last call, as if three workers had made them: the records of each worker in order, one worker
+  /// after the other.
   std::string take_group() {
     std::array<std::string, 3> bodies;
     for (const auto& buffer : buffers_) {
       buffer->park();
-      JournalBlock* const blocks = buffer->collect();
-      JournalBlock* last = nullptr;
-      for (JournalBlock* block = blocks; block != nullptr; block = block->next) {
+      RecordBlock* const blocks = buffer->collect();
+      RecordBlock* last = nullptr;
+      for (RecordBlock* block = blocks; block != nullptr; block = block->next) {
         add(bodies, *block);
         last = block;
       }
       if (last != nullptr) {
         buffer->give_back(blocks, last);
       }
-      buffer->park();  // drops what it held of values
+      buffer->park();  // drops the values that it held
     }
     return bodies[0] + bodies[1] + bodies[2];
   }
 
-  /// Until all that was applied is in the tree.
+  /// Runs until all applied records are in the tree.
   void settle() {
     store.run_until_idle();
     EXPECT_EQ(memory.failure(), "");
     EXPECT_EQ(memory.finished(), memory.begun());
     EXPECT_EQ(memory.waiting_bytes(), 0U);
   }
-  /// By the counters that `stats` tells.
+  /// From the counters of `stats`.
   [[nodiscard]] std::uint64_t item_count() {
     return store.store.total(counter::items_added) - store.store.total(counter::items_removed);
   }
@@ -84,7 +84,7 @@ class FedStore {
   ShardMemory memory;
 
  private:
-  void add(std::array<std::string, 3>& bodies, JournalBlock& block) {
+  void add(std::array<std::string, 3>& bodies, RecordBlock& block) {
     RecordReader reader{{block.payload(), block.payload_bytes}};
     for (std::size_t at = 0; reader.next(); at = reader.position()) {
       const std::string_view record{block.payload() + at, reader.position() - at};
@@ -100,12 +100,12 @@ class FedStore {
   runtime::Random random_;
   CommitEpochs epochs_{16, 1, 0};
   BufferShare share_;
-  std::vector<std::unique_ptr<JournalBuffer>> buffers_;
+  std::vector<std::unique_ptr<RecordBuffer>> buffers_;
   std::unique_ptr<StoreJournal> journal_;
   std::unique_ptr<ShardFeed> feed_;
 };
 
-/// What of items a log tells: reads are not recorded, and a win may be won again.
+/// The part of items that a log transfers: reads are not recorded, and a win may be won again.
 inline ItemsSeen recorded_of(ItemsSeen items) {
   for (auto& [key, item] : items) {
     item.access = 0;

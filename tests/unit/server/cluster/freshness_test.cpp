@@ -35,7 +35,7 @@ class CountedMemory final : public AppliedMemory {
 
 class FreshnessTest : public ::testing::Test {
  protected:
-  /// At a moment at which so much was read; the owner was just heard of, unless it is said when.
+  /// Settles at `ns`, with the log read up to `position` and the owner heard at `heard_ns` (by default at `ns`).
   std::uint64_t at(std::uint64_t ns, LogPosition position, std::optional<std::uint64_t> heard_ns = {}) {
     fresh.settle({.ns = ns, .heard_ns = heard_ns.value_or(ns), .position = position}, log, memory);
     return fresh.from_ns();
@@ -55,7 +55,7 @@ TEST_F(FreshnessTest, CountsFromWhenItAskedOnceAllBeforeTheAnswerIsInMemory) {
   memory.begins = 3;
   EXPECT_EQ(at(5300, 9), 0U) << "something is not read";
   EXPECT_EQ(at(5400, 10), 0U) << "what was read is not in memory";
-  memory.begins = 4;  // what comes later does not matter
+  memory.begins = 4;  // later records do not matter
   memory.ends = 2;
   EXPECT_EQ(at(5500, 11), 0U);
   memory.ends = 3;
@@ -80,7 +80,7 @@ TEST_F(FreshnessTest, AsksAgainWhereTheEngineDidNotSay) {
   EXPECT_EQ(at(5110, 8), 5100U);
 }
 
-TEST_F(FreshnessTest, WhatIsWithdrawnIsNothingAndNoOldAnswerCounts) {
+TEST_F(FreshnessTest, AWithdrawnStateIsNotFreshAndOldAnswersDoNotCount) {
   at(5000, 7);
   log.asked[0](7);
   EXPECT_EQ(at(5010, 8), 5000U);
@@ -96,7 +96,7 @@ TEST_F(FreshnessTest, WhatIsWithdrawnIsNothingAndNoOldAnswerCounts) {
   EXPECT_EQ(at(5210, 10), 5200U);
 }
 
-TEST_F(FreshnessTest, NothingIsFreshWhoseOwnerIsNotHeardOf) {
+TEST_F(FreshnessTest, AShardWithoutASignOfItsOwnerIsNotFresh) {
   at(5000, 7);
   log.asked[0](7);
   EXPECT_EQ(at(5001, 8), 5000U);
@@ -110,7 +110,7 @@ TEST_F(FreshnessTest, NothingIsFreshWhoseOwnerIsNotHeardOf) {
   EXPECT_EQ(at(6110, 10, 6105), 6100U);
 }
 
-TEST_F(FreshnessTest, WhatStoodInTheLogBeforeIsNoSignOfLife) {
+TEST_F(FreshnessTest, OldMessagesInTheLogAreNoSignOfLife) {
   EXPECT_EQ(at(5000, 3), 0U);
   log.asked[0](7);
   EXPECT_EQ(at(5010, 5), 0U);
@@ -122,13 +122,13 @@ TEST_F(FreshnessTest, WhatStoodInTheLogBeforeIsNoSignOfLife) {
   EXPECT_EQ(at(5140, 8), 5120U);
 }
 
-TEST_F(FreshnessTest, WhatIsReadLateIsNoSignOfLifeLater) {
+TEST_F(FreshnessTest, AMessageThatIsReadLateIsNoLaterSignOfLife) {
   at(5000, 7);
   log.asked[0](7);
   EXPECT_EQ(at(5010, 8), 5000U);
   EXPECT_EQ(at(5100, 8), 5000U);
   log.asked[1](20);
-  // What the leader had then is read for longer than a lease; nothing comes behind it.
+  // Reading up to the leader's position takes longer than a lease; no later record arrives.
   for (LogPosition position = 9; position < 20; ++position) {
     at(5000 + 100 * position, position);
   }

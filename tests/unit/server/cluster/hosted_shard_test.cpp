@@ -1,4 +1,4 @@
-// Shards of a node by hand: logs that store what the test lets them, and a memory that it lets fail.
+// Shards of a node by hand: logs that store only when the test allows it, and a memory that may fail.
 #include "server/cluster/hosted_shard.hpp"
 
 #include <gtest/gtest.h>
@@ -18,11 +18,11 @@ namespace {
 constexpr std::uint64_t kMe = 10;
 constexpr std::uint64_t kOther = 20;
 
-/// What it stored, for as long as somebody lets it.
+/// A log's messages, which outlive the log object until the test drops them.
 struct Stored {
   std::vector<std::string> messages;
   LogSink* sink = nullptr;
-  LogPosition next = 0;  ///< that the sink gets
+  LogPosition next = 0;  ///< the position that the sink gets next
 };
 
 class StoringLog final : public OrderedLog {
@@ -36,7 +36,7 @@ class StoringLog final : public OrderedLog {
     stored_.sink = &sink;
     stored_.next = from;
   }
-  /// As an engine does where it is asked to read from behind its end.
+  /// As an engine does when a read begins behind the log's end.
   void refuse_far_reads() {
     if (stored_.sink != nullptr && stored_.next > stored_.messages.size()) {
       stored_.sink->begins_later();
@@ -56,7 +56,7 @@ class StoringLog final : public OrderedLog {
     refuse_far_reads();
     while (stored_.sink != nullptr && stored_.next < stored_.messages.size()) {
       const LogPosition position = stored_.next++;
-      if (!stored_.messages[position].empty()) {  // else a place that is not to be read
+      if (!stored_.messages[position].empty()) {  // else a position without a message
         stored_.sink->message(position, stored_.messages[position]);
       }
     }
@@ -115,7 +115,7 @@ class HostedShardTest : public testing::Test {
   /// A round of the worker, maybe with a change of a key, and a turn of the cluster's thread.
   void turn(const std::string& key = {}) {
     clock.advance_us(100'000);
-    orders = std::max(orders, pipeline.begin_round(kWorker, clock.unix_us()));
+    orders = std::max(orders, pipeline.begin_round(kWorker, clock.unix_us()).mint_us);
     if (!key.empty()) {
       pipeline.buffer(kWorker).append(GoneRecord{.order = ++orders, .key = key});
     }
@@ -240,8 +240,8 @@ TEST_F(HostedShardTest, TopicsThatAreShorterThanTheBoardSaysAreToldToBeCopies) {
   const auto tells = [this](const std::string& text) {
     return std::ranges::count_if(warnings, [&](const std::string& line) { return line.starts_with(text); });
   };
-  EXPECT_GE(tells("shard 0: its log ends at 0, and is to be read from 5000"), 1);
-  EXPECT_GE(tells("shard 1: the log of its snapshots ends at 0, and is to be read from 900"), 1);
+  EXPECT_GE(tells("shard 0: its log ends at 0, but must be read from 5000"), 1);
+  EXPECT_GE(tells("shard 1: the log of its snapshots ends at 0, but must be read from 900"), 1);
   EXPECT_LE(warnings.size(), 60U) << "it is tried again and again, and more and more seldom";
 }
 
@@ -252,8 +252,8 @@ TEST_F(HostedShardTest, ASnapshotWithoutAnEndIsReadAgain) {
   EXPECT_FALSE(is_here(0));
   EXPECT_TRUE(is_here(1));
   ASSERT_FALSE(warnings.empty());
-  EXPECT_EQ(warnings.front(), "shard 0: its snapshot has no end; it is read again, or the next one");
-  newest[0] = SnapshotEntry{};  // of nothing
+  EXPECT_EQ(warnings.front(), "shard 0: its snapshot is incomplete; it is read again, or the next one");
+  newest[0] = SnapshotEntry{};  // an empty entry
   pass_s(90);
   EXPECT_TRUE(is_here(0));
 }

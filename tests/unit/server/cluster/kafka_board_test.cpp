@@ -1,4 +1,4 @@
-// The board of a Kafka, over the library's own brokers within the process.
+// A board on Kafka, over the library's mock brokers within the process.
 #include "server/cluster/kafka_board.hpp"
 
 #include <gmock/gmock.h>
@@ -33,8 +33,8 @@ struct Watcher final : BoardSink {
   }
   std::vector<std::uint64_t> positions;
   std::vector<std::string> seen;
-  int times = 0;           ///< that it was told of the end
-  std::size_t before = 0;  ///< so many had come until then
+  int times = 0;           ///< times that caught_up() was called
+  std::size_t before = 0;  ///< messages that had arrived by then
 };
 
 class KafkaBoardTest : public testing::Test {
@@ -82,7 +82,7 @@ TEST_F(KafkaBoardTest, AnEmptyOneIsReadToItsEndOnce) {
   EXPECT_EQ(watcher.times, 1);
 }
 
-TEST_F(KafkaBoardTest, AllSeeOneOrderAndWhoComesLaterIsToldWhereItBegan) {
+TEST_F(KafkaBoardTest, AllReadersSeeOneOrderAndLateOnesLearnWhenTheyHaveCaughtUp) {
   Watcher first;
   KafkaBoard one{options(), kBoardTopic, first};
   int stored = 0;
@@ -127,7 +127,7 @@ TEST_F(KafkaBoardTest, WithoutBrokersItSaysSoAndGoesOnWithThem) {
       << board.last_error();
 }
 
-TEST_F(KafkaBoardTest, WhatIsTooLargeIsNotStored) {
+TEST_F(KafkaBoardTest, AnEntryThatIsTooLargeIsNotStored) {
   Watcher watcher;
   KafkaBoard board{options(), kBoardTopic, watcher};
   bool answered = false;
@@ -152,8 +152,8 @@ TEST_F(KafkaBoardTest, PropertiesThatAreNoneOrNotToBeSetAreNamed) {
     return "";
   };
   EXPECT_THAT(error("no.such.thing"), HasSubstr("cluster.properties: no.such.thing"));
-  EXPECT_THAT(error("acks"), HasSubstr("acks is not to be set"));
-  EXPECT_THAT(error("enable.partition.eof"), HasSubstr("is not to be set"));
+  EXPECT_THAT(error("acks"), HasSubstr("acks must not be set"));
+  EXPECT_THAT(error("enable.partition.eof"), HasSubstr("must not be set"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The log of a Kafka, over the library's own brokers within the process, which fail as they are told to.
+// A log on Kafka, over the library's mock brokers within the process, which fail on the test's command.
 #include "server/cluster/kafka_log.hpp"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ class KafkaLogTest : public testing::Test {
     return {
         .brokers = rd_kafka_mock_cluster_bootstraps(brokers), .properties = {}, .append_timeout_ms = 1500};
   }
-  /// Polls until it holds; false: never.
+  /// Polls until the condition holds. Returns false if it never does.
   static bool comes(KafkaClient& client, const std::function<bool()>& what) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{60};
     while (!what() && std::chrono::steady_clock::now() < end) {
@@ -89,7 +89,7 @@ TEST_F(KafkaLogTest, StoresInOrderAndReadsFromAnyPosition) {
   EXPECT_EQ(reader.seen.size(), 2U) << "another read ended that one";
 }
 
-TEST_F(KafkaLogTest, TellsHowFarALogGoes) {
+TEST_F(KafkaLogTest, ReportsTheEndOfALog) {
   KafkaClient client{options()};
   const auto log = client.open(kTopic, 0);
   const auto other = client.open(kTopic, 1);
@@ -100,7 +100,7 @@ TEST_F(KafkaLogTest, TellsHowFarALogGoes) {
     EXPECT_TRUE(comes(client, [&] { return told.has_value(); }));
     return told.value_or(std::nullopt);
   };
-  // The first questions may find nobody yet who knows the partition's leader.
+  // The first questions may fail because no broker knows the partition's leader yet.
   EXPECT_TRUE(comes(client, [&] { return end_of(*log).has_value(); }));
   EXPECT_EQ(end_of(*log), 0U);
   for (LogPosition i = 1; i <= 20; ++i) {
@@ -115,11 +115,11 @@ TEST_F(KafkaLogTest, TellsHowFarALogGoes) {
     rd_kafka_mock_broker_set_down(brokers, broker);
   }
   EXPECT_EQ(end_of(*log), std::nullopt);
-  // What is not answered any more when the client goes is nobody's.
+  // A question that is still open when the client is destroyed never gets an answer.
   log->end([](std::optional<LogPosition>) { ADD_FAILURE(); });
 }
 
-TEST_F(KafkaLogTest, WhatWasFetchedForOneReadIsNeverTakenForAnother) {
+TEST_F(KafkaLogTest, MessagesFetchedForOneReadAreNeverTakenForAnother) {
   KafkaClient client{options()};
   const auto log = client.open(kTopic, 0);
   constexpr LogPosition kCount = 500;
@@ -128,7 +128,7 @@ TEST_F(KafkaLogTest, WhatWasFetchedForOneReadIsNeverTakenForAnother) {
     log->append("message", [&stored](Appended) { ++stored; });
   }
   ASSERT_TRUE(comes(client, [&] { return stored == kCount; }));
-  // Begins anew in the middle of what came together.
+  // Starts the read again in the middle of a batch.
   struct Restless final : LogSink {
     explicit Restless(OrderedLog& of) : log(of) {}
     void message(LogPosition position, std::string_view /*bytes*/) override {
@@ -187,7 +187,7 @@ TEST_F(KafkaLogTest, PartitionsAreLogsOfTheirOwn) {
   EXPECT_THAT(of_one.seen, ElementsAre(Pair(0, "one")));
 }
 
-TEST_F(KafkaLogTest, WhatIsTurnedDownIsRefused) {
+TEST_F(KafkaLogTest, ARejectedAppendIsRefused) {
   KafkaClient client{options()};
   const auto log = client.open(kTopic, 0);
   Appended answer{append_outcome::stored, 0};
@@ -219,7 +219,7 @@ TEST_F(KafkaLogTest, WithoutBrokersAnAppendEndsAndIsNotStored) {
   for (int broker = 1; broker <= 3; ++broker) {
     rd_kafka_mock_broker_set_up(brokers, broker);
   }
-  // The library may wait for longer than an append before it looks for them again.
+  // The library may wait longer than an append before it connects again.
   const auto append = [&] {
     answered = false;
     log->append("kept", [&](Appended appended) {
@@ -255,7 +255,7 @@ TEST_F(KafkaLogTest, ALeaderThatMovesLosesNothing) {
   }
 }
 
-// As a machine that goes without a word: nobody says that its connections are gone.
+// As a machine that dies silently: no packet says that its connections are gone.
 TEST_F(KafkaLogTest, AReaderLeavesALeaderThatSaysNothingMore) {
   constexpr int kForEverMs = 600'000;
   KafkaClient client{options()};
@@ -288,11 +288,11 @@ TEST_F(KafkaLogTest, AReaderLeavesALeaderThatSaysNothingMore) {
   EXPECT_GE(reader.seen.size(), 2U) << stored << " stored: " << client.counters().last_error;
 }
 
-TEST_F(KafkaLogTest, AReaderBehindTheBeginningIsTold) {
+TEST_F(KafkaLogTest, AReaderBeforeTheBeginningGetsAnError) {
   KafkaClient client{options()};
   const auto log = client.open(kTopic, 0);
   Reader reader;
-  log->read(7, reader);  // where nothing is, as where nothing is any more
+  log->read(7, reader);  // a position without messages, as after a trim
   EXPECT_TRUE(comes(client, [&] { return reader.cut; })) << client.counters().last_error;
 }
 
@@ -308,11 +308,11 @@ TEST_F(KafkaLogTest, PropertiesThatAreNoneOrNotToBeSetAreNamed) {
     return "";
   };
   EXPECT_THAT(error("no.such.thing"), HasSubstr("cluster.properties: no.such.thing"));
-  EXPECT_THAT(error("acks"), HasSubstr("acks is not to be set"));
-  EXPECT_THAT(error("auto.offset.reset"), HasSubstr("is not to be set"));
+  EXPECT_THAT(error("acks"), HasSubstr("acks must not be set"));
+  EXPECT_THAT(error("auto.offset.reset"), HasSubstr("must not be set"));
 }
 
-TEST_F(KafkaLogTest, WhatIsUnderWayWhenTheClientGoesIsNotAnswered) {
+TEST_F(KafkaLogTest, AppendsInFlightWhenTheClientGoesAreNotAnswered) {
   bool answered = false;
   {
     KafkaClient client{options()};

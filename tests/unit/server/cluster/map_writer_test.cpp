@@ -1,4 +1,4 @@
-// Changing the map over a board in memory, where others write at the same time; and how a cluster is shown.
+// Changing the map over a board in memory, while others write at the same time; and how a cluster is shown.
 #include "server/cluster/map_writer.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What is put comes to the reader with the next poll(), behind what others put before.
+/// The reader gets a written entry at the next poll(), behind entries that others wrote before.
 class MemoryBoard final : public Board {
  public:
   explicit MemoryBoard(BoardSink& sink) : sink_(sink) {}
@@ -118,11 +118,11 @@ TEST_F(MapWriterTest, AnEditThatTheFirstMakesWrongIsRefused) {
   const Result<MapWritten> written =
       write([&](const ClusterMap* current) { return with_node(*current, node); });
   ASSERT_FALSE(written.ok());
-  EXPECT_EQ(written.error().message, "nodes[4].peer: 10.0.0.4:1 is that of d, too");
+  EXPECT_EQ(written.error().message, "nodes[4].peer: 10.0.0.4:1 is also the peer of node d");
   EXPECT_EQ(view.history().current()->nodes.size(), 4U);
 }
 
-TEST_F(MapWriterTest, ThatSomebodyElseMadeTheSameChangeIsNoError) {
+TEST_F(MapWriterTest, TheSameChangeByAnotherWriterIsNoError) {
   board.before_next = {{map_key(2, 1), to_json(moved(first.value(), 0, "c").value())}};
   const Result<MapWritten> written = write_move(0, "c");
   ASSERT_TRUE(written.ok());
@@ -133,7 +133,8 @@ TEST_F(MapWriterTest, ThatSomebodyElseMadeTheSameChangeIsNoError) {
 TEST_F(MapWriterTest, ThatTheBrokersSayNothingIsSaid) {
   board.deaf = true;
   EXPECT_EQ(write_move(0, "c").error().message,
-            "the brokers did not take the map, and may yet: look at the status before it is tried again: "
+            "the brokers have not acknowledged the new map, but may still write it: see mxkvd cluster status "
+            "before you retry: "
             "nobody there");
 }
 
@@ -161,7 +162,7 @@ ShardPresence of_shard(std::uint32_t id, const char* role, std::uint64_t positio
       .id = id, .role = role, .term = 4, .position = position, .serves = role == std::string_view{"owns"}};
 }
 
-TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
+TEST_F(MapWriterTest, AClusterIsShownWithItsNodesAndMissingOwners) {
   view.put_up(1, "node/b", presence("b", {of_shard(0, "follows", 90), of_shard(1, "owns", 5)}));
   view.put_up(2, "node/a", presence("a", {of_shard(0, "owns", 100), of_shard(2, "follows", 7)}));
   EXPECT_FALSE(view.all_heard());
@@ -181,7 +182,7 @@ TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
                               R"({"behind":0,"node":"a","position":100,"role":"owns","term":4},)"
                               R"({"behind":10,"node":"b","position":90,"role":"follows","term":4}]})"));
   EXPECT_THAT(json, HasSubstr(R"("id":2,"owner":null)"));
-  EXPECT_EQ(still_missing(view.state()), "shard 1: node c has nothing of it yet");
+  EXPECT_EQ(still_missing(view.state()), "shard 1: node c has no copy of it yet");
   view.put_up(3, "node/c", presence("c", {of_shard(1, "follows", 5), of_shard(2, "follows", 7)}));
   EXPECT_TRUE(view.all_heard());
   EXPECT_EQ(still_missing(view.state()), "shard 2: has no owner yet");
@@ -196,7 +197,7 @@ TEST_F(MapWriterTest, AClusterIsShownWithWhoIsThereAndWhatIsMissing) {
   EXPECT_THAT(state_table("shop", view.state()), HasSubstr("a     silent"));
 }
 
-// As far in the log as its owner: what it holds is no copy all the same.
+// As far in the log as its owner, but stranded: its memory is not a copy.
 TEST_F(MapWriterTest, AReplicaThatTakesNoMoreIsNone) {
   view.put_up(1, "node/a", presence("a", {of_shard(0, "owns", 100), of_shard(2, "follows", 7)}));
   view.put_up(2, "node/b", presence("b", {of_shard(0, "stranded", 100), of_shard(1, "owns", 5)}));
@@ -204,7 +205,7 @@ TEST_F(MapWriterTest, AReplicaThatTakesNoMoreIsNone) {
   const std::string table = state_table("shop", view.state());
   EXPECT_THAT(table, HasSubstr("a, b      b stranded\n"));
   EXPECT_THAT(table, HasSubstr("b, c      c loads\n"));
-  EXPECT_EQ(still_missing(view.state()), "shard 0: node b takes no more of its log (stranded)");
+  EXPECT_EQ(still_missing(view.state()), "shard 0: node b cannot apply its log any more (stranded)");
   view.put_up(4, "node/b", presence("b", {of_shard(0, "follows", 100), of_shard(1, "owns", 5)}));
   EXPECT_EQ(still_missing(view.state()), "shard 1: node c loads it");
 }
@@ -217,7 +218,7 @@ TEST_F(MapWriterTest, ALeaseIsTakenUpOnceAllFollowItsMap) {
   EXPECT_EQ(follows_another_map(view.state()), "node a still follows map 1");
 }
 
-TEST_F(MapWriterTest, WhatGoesNeedNotHaveAnything) {
+TEST_F(MapWriterTest, ALeavingReplicaNeedsNoCopy) {
   const ClusterMap map = moved(first.value(), 0, "c").value();
   ClusterState state{.map = map, .nodes = {}};
   const auto says = [&state](const char* name, const std::vector<ShardPresence>& shards) {
@@ -228,7 +229,7 @@ TEST_F(MapWriterTest, WhatGoesNeedNotHaveAnything) {
   says("b", {of_shard(0, "follows", 5), of_shard(1, "owns", 5)});
   says("c", {of_shard(0, "follows", 5), of_shard(1, "follows", 5), of_shard(2, "owns", 5)});
   says("a", {of_shard(0, "owns", 5), of_shard(2, "follows", 5)});
-  EXPECT_EQ(still_missing(state), "shard 0: is owned by a yet, not by c");
+  EXPECT_EQ(still_missing(state), "shard 0: is still owned by a, not by c");
   says("c", {of_shard(0, "owns", 5), of_shard(1, "follows", 5), of_shard(2, "owns", 5)});
   says("a", {of_shard(2, "follows", 5)});
   EXPECT_EQ(still_missing(state), "");

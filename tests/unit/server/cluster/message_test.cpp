@@ -1,4 +1,4 @@
-// Messages: what is written is read, and everything else is told by what is wrong with it.
+// Messages: written messages can be read back, and any other bytes are rejected with the reason.
 #include "server/cluster/message.hpp"
 
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ TEST(Message, EveryFlippedBitIsFound) {
   }
 }
 
-TEST(Message, AClaimTellsALeaseAndAnAddress) {
+TEST(Message, AClaimCarriesALeaseAndAnAddress) {
   const std::string body = write_claim({.lease_ns = kLongestLeaseNs, .address = "10.0.0.1:11311"});
   EXPECT_EQ(parse_claim(body).lease_ns, kLongestLeaseNs);
   EXPECT_EQ(parse_claim(body).address, "10.0.0.1:11311");
@@ -67,7 +67,7 @@ TEST(Message, AClaimTellsALeaseAndAnAddress) {
   }
 }
 
-TEST(Message, ABeatTellsALeaseOrNone) {
+TEST(Message, ABeatCarriesALeaseOrNone) {
   EXPECT_EQ(parse_lease(write_lease(3'000'000'000)), 3'000'000'000U);
   EXPECT_EQ(parse_lease(""), std::nullopt);
   EXPECT_EQ(parse_lease(write_lease(kLongestLeaseNs + 1)), std::nullopt);
@@ -83,7 +83,7 @@ TEST(Message, OneThatIsCutOrLongerIsFound) {
   EXPECT_EQ(flaw_of(bytes + '.'), message_flaw::damaged);
 }
 
-TEST(Message, OfOthersIsToldApart) {
+TEST(Message, MessagesOfOtherWritersAreRecognized) {
   Message message = group();
   message.cluster = 1;
   EXPECT_EQ(flaw_of(write_message(message)), message_flaw::other_cluster);

@@ -1,4 +1,4 @@
-// What a node talks to, without any broker: logs and a board in memory, which a test takes away and gives back.
+// The environment of a node, without any broker: logs and a board in memory, which a test takes away and gives back.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@
 
 namespace mxkv::server::testing {
 
-/// Stores appended messages and hands them out, unless it is down: then it answers nothing and hands out nothing. It
-/// stores and answers messages that were appended meanwhile when it is up again. Thread-safety: poll() and the logs one thread, `down`
-/// any.
+/// Stores appended messages and hands them out. While it is down it does neither; when it is up again, it stores and
+/// acknowledges the messages that were appended meanwhile. Thread-safety: poll() and the logs one thread, `down`
+/// any thread.
 class ListedEngine final : public LogEngine {
  public:
   [[nodiscard]] std::unique_ptr<OrderedLog> open(const std::string& topic, std::int32_t partition) override {
@@ -82,7 +82,7 @@ class ListedEngine final : public LogEngine {
   std::vector<std::pair<OrderedLog::AppendDone, LogPosition>> answers_;
 };
 
-/// Shows the entries that were written, unless it is silent. Thread-safety: any thread.
+/// Hands out the entries that were written, unless it is silent. Thread-safety: any thread.
 class ShownBoard final : public Board {
  public:
   explicit ShownBoard(BoardSink& sink) : sink_(sink) { sink_.caught_up(); }
@@ -113,7 +113,7 @@ class ShownBoard final : public Board {
   std::vector<std::pair<std::string, std::string>> put_up_;
 };
 
-/// What a node says. Thread-safety: any thread.
+/// The log lines of a node. Thread-safety: any thread.
 class HeardLines {
  public:
   void add(const std::string& line) {

@@ -1,4 +1,4 @@
-// What a node says of itself comes back as it was; what nobody says is none.
+// A node's status can be read back as it was written; any other text is rejected.
 #include "server/cluster/presence.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ TEST(PresenceTest, ComesBackAsItWas) {
   EXPECT_EQ(parse_presence(write_presence(some_presence())), some_presence());
 }
 
-TEST(PresenceTest, AnOlderServerTellsLess) {
+TEST(PresenceTest, AnOlderServerReportsLess) {
   const std::string text = write_presence(some_presence());
   std::string older = text;
   for (const char* name : {"\"said_ns\":9,", "\"read\":8,", "\"behind_ns\":7,"}) {
@@ -37,7 +37,7 @@ TEST(PresenceTest, AnOlderServerTellsLess) {
   EXPECT_EQ(parse_presence(older), expected);
 }
 
-TEST(PresenceTest, WhatIsNoneIsNone) {
+TEST(PresenceTest, OtherTextsAreRejected) {
   const std::string text = write_presence(some_presence());
   for (std::size_t length = 0; length < text.size(); ++length) {
     EXPECT_EQ(parse_presence(std::string_view{text}.substr(0, length)), std::nullopt) << length;

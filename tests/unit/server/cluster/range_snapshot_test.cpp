@@ -1,4 +1,4 @@
-// A replica that begins: what was copied while others wrote, and what was recorded since, give what the store holds.
+// A new replica: the items copied while others wrote, and the records since then, add up to the store's items.
 #include "server/cluster/range_snapshot.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ ItemsSeen within(const ItemsSeen& items, const std::string& from, const std::str
   return recorded_of(kept);
 }
 
-TEST(RangeSnapshot, WithWhatWasRecordedSinceItIsWhatTheStoreHolds) {
+TEST(RangeSnapshot, WithTheRecordsSinceThenItEqualsTheStore) {
   std::size_t with_chunks = 0;
   for (std::uint64_t seed = 1; seed <= (kSanitized ? 8U : 30U); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
@@ -31,12 +31,12 @@ TEST(RangeSnapshot, WithWhatWasRecordedSinceItIsWhatTheStoreHolds) {
     const std::string to = seed % 3 == 0 ? "" : "b3";
     for (int i = 0; i < 200; ++i) {
       owner.store.ask(some_change(random));
-      if (i % 4 == 0) {  // so that it takes more than a buffer
+      if (i % 4 == 0) {  // more than one buffer
         owner.store.ask("set b!" + std::to_string(1000 + random.below(100)) + " 0 0 7000\r\n" +
                         std::string(7000, 'f') + "\r\n");
       }
     }
-    (void)owner.take_group();  // a log that is cut off here
+    (void)owner.take_group();  // the log is cut off here
     RangeSnapshot snapshot{owner.store.store, from, to};
     snapshot.start();
     std::vector<std::string> bodies;
@@ -128,7 +128,7 @@ TEST(RangeSnapshot, MayBeStoppedAtAnyTime) {
   }
 }
 
-TEST(StoreItems, ThoseWhoseScanNoWorkerEndsAnyMoreGoWhenItsTasksHaveGone) {
+TEST(StoreItems, AnUnfinishedScansItemsAreFreedWithItsTasks) {
   for (int polls = 0; polls < 3; ++polls) {
     EndingScans ending;
     FedStore owner{2};

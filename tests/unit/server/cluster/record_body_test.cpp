@@ -1,5 +1,5 @@
-// Bodies of groups: what is written is read; of any other bytes it is said what is wrong, and nothing outside
-// of them is read.
+// Bodies of groups: written bodies can be read back. Any other bytes are rejected with the reason, and no byte outside
+// them is read.
 #include "server/cluster/record_body.hpp"
 
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ void add(Written& to, const R& record, std::span<const std::string_view> apart =
 Written some_of_each() {
   Written all;
   add(all, PutRecord{.order = 1, .key = "key", .value = "value"});
-  PutRecord full{.order = kMostOrder, .key = "k", .value = "v", .unique = 78, .flags = 1, .expiry = 2};
-  full.has_unique = true;
+  PutRecord full{.order = kMostOrder, .key = "k", .value = "v", .cas = 78, .flags = 1, .expiry = 2};
+  full.has_cas = true;
   full.marks = 7;
   full.access = 2047;
   add(all, full);
@@ -52,7 +52,7 @@ Written some_of_each() {
   return all;
 }
 
-/// Bytes of their own, so that a sanitizer sees what is read behind them.
+/// Bytes in an allocation of their own, so that a sanitizer sees an overrun.
 class Own {
  public:
   explicit Own(std::string_view of) : bytes_(of.begin(), of.end()) { bytes_.shrink_to_fit(); }
@@ -107,7 +107,7 @@ TEST(RecordBody, SaysWhereItIsCut) {
   }
 }
 
-TEST(RecordBody, TellsWhatIsNoEntry) {
+TEST(RecordBody, ReportsInvalidEntries) {
   const auto wrong_of = [](const std::string& body) {
     RecordBodyReader reader{body};
     while (reader.next()) {
@@ -169,7 +169,7 @@ TEST(RecordBody, AnyBytesAreReadToAnEndOrAreWrong) {
   EXPECT_GT(bad, 100U);
 }
 
-TEST(RecordBody, BoundsThatHoldNoKeyAreTold) {
+TEST(RecordBody, BoundsThatHoldNoKeyAreReported) {
   const auto nothing = [](std::string_view from, bool from_is_open, std::string_view to, bool to_is_open) {
     return holds_nothing({.from = from, .to = to, .from_is_open = from_is_open, .to_is_open = to_is_open});
   };

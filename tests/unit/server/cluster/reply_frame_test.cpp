@@ -1,4 +1,4 @@
-// Replies of another server: where one ends is found however the bytes come, whatever its values hold.
+// Replies of another server: the end of a reply is found however the bytes arrive, whatever its values hold.
 #include "server/cluster/reply_frame.hpp"
 
 #include <gmock/gmock.h>
@@ -9,13 +9,13 @@ namespace mxkv::server {
 namespace {
 
 struct Found {
-  std::size_t at = 0;  ///< bytes that had come when it was whole; 0: never
+  std::size_t at = 0;  ///< received bytes when the reply was complete; 0: never
   std::size_t reply = 0;
   std::size_t all = 0;
   friend bool operator==(const Found&, const Found&) = default;
 };
 
-/// With `step` bytes more at each look.
+/// Looks again after every `step` bytes.
 Found find(reply_shape shape, const std::string& bytes, std::size_t step) {
   ReplyFrame frame{shape};
   for (std::size_t come = 0;; come += step) {
@@ -67,7 +67,7 @@ TEST(ReplyFrame, AReplyOfAnyLengthEndsWithTheNoop) {
   expect_whole(reply_shape::until_noop, "KEY MN\r\nKEY b\r\nEND\r\n", "MN\r\n");
 }
 
-TEST(ReplyFrame, WhatIsNoReplyIsFound) {
+TEST(ReplyFrame, MalformedRepliesAreFound) {
   for (const char* bytes : {"VALUE a 0 x\r\n", "VALUE a\r\n", "VA -1\r\n", "VA 99999999999999999999\r\n"}) {
     ReplyFrame frame;
     EXPECT_FALSE(frame.find_end(bytes));

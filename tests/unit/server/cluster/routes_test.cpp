@@ -1,4 +1,4 @@
-// Routes: each key has the shard that the splits say, and what is written of a shard is read.
+// Routes: the splits give each key its shard, and written routes can be read back.
 #include "server/cluster/routes.hpp"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 namespace mxkv::server {
 namespace {
 
-/// Short texts of few letters, the least and the greatest byte among them: many share their beginnings.
+/// Short texts of few letters, including the least and the greatest byte: many share prefixes.
 std::string random_key(std::mt19937& random, std::size_t most) {
   constexpr std::string_view kLetters{"\0\1am\x7f\xff", 6};
   std::string key(1 + random() % most, '\0');

@@ -17,7 +17,7 @@ using namespace server;
 constexpr MessageScope kShard{.cluster = 5, .shard = 2};
 constexpr std::uint64_t kOwner = 7;
 
-/// Hands out its messages at once. Tells its end when the test says so.
+/// Hands out its messages at once. Reports its end when the test says so.
 class TrimmedLog final : public OrderedLog {
  public:
   void append(std::string /*bytes*/, AppendDone /*done*/) override {}
@@ -76,7 +76,7 @@ class ShardCopyTest : public testing::Test {
                                          .body = body}));
     static_cast<void>(state_.take(parse_message(log_.stored.back(), kShard).message));
   }
-  /// One behind `start`, with these items.
+  /// A snapshot that continues at `start`, with these items.
   SnapshotEntry snapshot(const ShardStart& start, const std::string& body) {
     const auto first = static_cast<LogPosition>(snapshots_.stored.size());
     snapshots_.stored.push_back(write_message({.kind = message_kind::snapshot,
@@ -91,7 +91,7 @@ class ShardCopyTest : public testing::Test {
   }
   [[nodiscard]] ShardStart here() const { return {.position = log_.stored.size(), .state = state_}; }
 
-  /// "key=value:flags:expiry ..." of a copy whose log tells its end at once.
+  /// The copy as "key=value:flags:expiry ...", with a log that reports its end at once.
   std::string copied(const std::optional<SnapshotEntry>& from = {}) {
     ShardCopy copy{log_, snapshots_, kShard, from};
     log_.tell_end();
@@ -138,7 +138,7 @@ TEST_F(ShardCopyTest, HoldsWhatAYoungLogTells) {
 TEST_F(ShardCopyTest, HoldsAllKeysWhereTheLogWasTrimmed) {
   append(put("a", "1", 10) + put("b", "2", 11));
   const SnapshotEntry entry = snapshot(here(), put("a", "1", 10) + put("b", "5", 25) + put("c", "3", 12));
-  append(put("b", "4", 20));  // the snapshot has a later one
+  append(put("b", "4", 20));  // the snapshot has a later version
   append(put("d", "6", 26));
   append(body_of(GoneRecord{.order = 27, .key = "c"}));
   log_.trim(entry.start.position);
@@ -151,7 +151,7 @@ TEST_F(ShardCopyTest, IsOfTheMomentInWhichTheEndWasAsked) {
   append(put("half", "1", 11).substr(0, 9), 0, 2);
   ShardCopy copy{log_, snapshots_, kShard, {}};
   EXPECT_EQ(text_of(copy), "reading");
-  log_.tell_nothing();  // the brokers are busy: they are asked again
+  log_.tell_nothing();  // the brokers are busy, so they are asked again
   EXPECT_EQ(text_of(copy), "reading");
   log_.tell_end();
   append(put("half", "1", 11).substr(9), 1, 2);
@@ -168,7 +168,7 @@ TEST_F(ShardCopyTest, OperationsOnRangesTakeWhatIsOlder) {
                                   .bounds = {.from = "a", .to = "b", .from_is_open = true},
                                   .moment_us = 5'000'000,
                                   .expiry = 77}));
-  append(body_of(RangeTouchRecord{.order = 21,  // b is alive at 76 s, and not at 77
+  append(body_of(RangeTouchRecord{.order = 21,  // b is alive at 76 s, and expired at 77
                                   .bounds = {.has_no_end = true},
                                   .moment_us = 77'000'000,
                                   .expiry = 88}));
@@ -201,16 +201,16 @@ TEST_F(ShardCopyTest, NothingIncompletePassesForACopy) {
       "broken: its log ends at position 2, before its snapshot's, 50: these topics are copies with other "
       "offsets");
   append("no record");
-  EXPECT_EQ(copied(), "broken: its log holds a record that no owner writes");
+  EXPECT_EQ(copied(), "broken: its log has a record of a type that owners never write");
   EXPECT_EQ(copied(snapshot(here(), put("a", "1", 10).substr(1))).substr(0, 27),
             "broken: its snapshot holds ");
 }
 
-// Each item of a snapshot is of another moment between its position and its last chunk.
+// Each item of a snapshot was copied at its own moment between the snapshot's position and its last chunk.
 TEST_F(ShardCopyTest, ASnapshotTakenWhileItemsChangeComesToTheSame) {
   std::mt19937 random{11};
   using Model = std::map<std::string, std::pair<std::string, std::uint64_t>>;
-  std::vector<Model> at(1);  // by number of changes
+  std::vector<Model> at(1);  // by the number of changes
   std::uint64_t order = 1;
   for (int round = 0; round < 300; ++round) {
     Model model = at.back();
@@ -236,7 +236,7 @@ TEST_F(ShardCopyTest, ASnapshotTakenWhileItemsChangeComesToTheSame) {
   }
   for (int seed = 0; seed < 200; ++seed) {
     const std::size_t begin = random() % at.size();
-    ShardStart start{.position = begin + 1, .state = {}};  // behind the claim
+    ShardStart start{.position = begin + 1, .state = {}};  // after the claim
     for (LogPosition i = 0; i < start.position; ++i) {
       static_cast<void>(start.state.take(parse_message(log_.stored[i], kShard).message));
     }

@@ -1,4 +1,4 @@
-// What clients change is told to the logs, and what came from a log is not, however the two are mixed.
+// Changes by clients go to the logs, and changes from a log do not, however the two are mixed.
 #include "server/cluster/shard_feed.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace mxkv::server::testing {
 namespace {
 
-/// The items whose keys begin with a letter from `first` on.
+/// The items whose keys begin with the letter `first` or a later one.
 ItemsSeen from_letter(const ItemsSeen& items, char first) {
   ItemsSeen kept;
   for (const auto& [key, item] : items) {
@@ -34,7 +34,7 @@ struct KeyOfRecord {
   }
 };
 
-TEST(ShardFeed, TellsWhatClientsDoAndNothingThatIsApplied) {
+TEST(ShardFeed, ReportsChangesOfClientsAndNotAppliedOnes) {
   for (std::uint64_t seed = 1; seed <= (kSanitized ? 8U : 40U); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     runtime::Random random{seed};

@@ -1,5 +1,5 @@
-// What logs say is what a follower holds: a store whose changes were recorded, and another one to which they were
-// applied, have the same items.
+// A follower holds what the log says: a store with recorded changes, and a store to which the records were applied, have
+// the same items.
 #include "server/cluster/shard_memory.hpp"
 
 #include <gmock/gmock.h>
@@ -80,7 +80,7 @@ TEST(ShardMemory, ALogMayBeAppliedAgainFromAnEarlierPosition) {
   }
 }
 
-/// A follower that is told records one by one.
+/// A follower to which a test applies records one by one.
 struct Told {
   explicit Told(std::size_t workers = 2, const Routes* routes = nullptr, std::size_t memory = 64U << 20U)
       : follower(workers, 1, memory, routes) {}
@@ -93,7 +93,7 @@ struct Told {
   void put(std::uint64_t order, std::string_view key, std::string_view value = "v") {
     tell(0, PutRecord{.order = order, .key = key, .value = value});
   }
-  /// Keys that are there, with a blank behind each.
+  /// The existing keys, each followed by a blank.
   std::string keys() {
     follower.settle();
     std::string all;
@@ -122,26 +122,26 @@ TEST(ShardMemory, AnOlderRecordChangesNothing) {
                                   .moment_us = 1'700'000'000'000'000,
                                   .expiry = 2'000'000'000});
     told.tell(0, FlushRecord{order});
-    EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .cas = 10, .unique = 10}));
+    EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .order = 10, .cas = 10}));
   }
   told.tell(0, TouchRecord{.order = 11, .key = "k", .expiry = 2'000'000'000});
-  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .cas = 10, .unique = 10, .expiry = 2'000'000'000}));
+  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .order = 10, .cas = 10, .expiry = 2'000'000'000}));
   told.tell(0, TouchRecord{.order = 12, .key = "k", .expiry = 0});
-  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .cas = 10, .unique = 10}));
+  EXPECT_EQ(told.item("k"), (ItemSeen{.value = "ten", .order = 10, .cas = 10}));
   told.tell(0, GoneRecord{.order = 12, .key = "k"}, GoneRecord{.order = 13, .key = "none"});
   EXPECT_EQ(told.keys(), "");
   EXPECT_EQ(told.follower.memory.greatest_order(), 13U);
   EXPECT_GE(told.follower.store.store.greatest_order(0), 13U);
 }
 
-TEST(ShardMemory, WhatConcernsARangeStandsBetweenWhatCameBeforeAndWhatComesLater) {
+TEST(ShardMemory, ARangeChangeIsOrderedBetweenEarlierAndLaterRecords) {
   Told told{3};
   for (int i = 0; i < 200; ++i) {
     told.put(10, "a" + std::to_string(i));
     told.put(10, "b" + std::to_string(i));
   }
   told.follower.memory.drop(0, "a", "b");
-  told.put(5, "a1");  // it was made before, but is told now
+  told.put(5, "a1");  // its order is older than the drop, but it is applied now
   told.tell(1, RangeGoneRecord{.order = 20, .bounds = {.from = "b0", .to = "b9", .to_is_open = true}});
   told.put(15, "b7");
   EXPECT_EQ(told.follower.memory.finished(), 0U);
@@ -194,7 +194,7 @@ TEST(ShardMemory, ItemsExpireByTheClockThatThisProcessHas) {
       PutRecord{.order = 1, .key = "later", .value = "v", .expiry = in_s(100)},
       PutRecord{.order = 1, .key = "touched", .value = "v", .expiry = in_s(5)},
       PutRecord{.order = 1, .key = "all", .value = "v"}, TouchRecord{2, "touched", in_s(100)},
-      // Only what lived then.
+      // Only items that were alive then.
       RangeTouchRecord{
           .order = 3, .bounds = {.from = "a", .to = "all"}, .moment_us = clock.unix_us(), .expiry = in_s(50)},
       RangeTouchRecord{.order = 4,
@@ -254,7 +254,7 @@ TEST(ShardMemory, ADelayedFlushIsLeftOut) {
   EXPECT_EQ(told.follower.memory.ignored_flushes(), 1U);
 }
 
-TEST(ShardMemory, WhatIsNoRecordIsTheEnd) {
+TEST(ShardMemory, AnInvalidRecordStopsTheFollower) {
   const auto failure = [](const std::string& body) {
     Told told;
     told.put(1, "k");
@@ -271,12 +271,12 @@ TEST(ShardMemory, WhatIsNoRecordIsTheEnd) {
   for (const PutRecord& put : {PutRecord{.order = 1, .key = ""}, PutRecord{.order = 0, .key = "k"}}) {
     std::string body;
     RecordBody::add_record(body, put);
-    EXPECT_EQ(failure(body), "a record that an owner does not make");
+    EXPECT_EQ(failure(body), "a record of a type that owners never write");
   }
   const std::string long_key(251, 'k');
   std::string body;
   RecordBody::add_record(body, RangeGoneRecord{.order = 1, .bounds = {.from = long_key, .has_no_end = true}});
-  EXPECT_EQ(failure(body), "a record that an owner does not make");
+  EXPECT_EQ(failure(body), "a record of a type that owners never write");
 }
 
 TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
@@ -289,14 +289,14 @@ TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
     ++order;
     told.put(order, "k" + std::to_string(order), value);
     EXPECT_TRUE(memory.is_behind(value.size()));
-    // It waits for memory a while.
+    // It waits for memory for a while.
     for (int i = 0; memory.finished() < memory.begun() && i < 400; ++i) {
       told.follower.store.step(static_cast<std::size_t>(i % 2));
       told.follower.store.machine.clock.advance_us(10'000);
     }
   }
   ASSERT_TRUE(memory.failed());
-  EXPECT_EQ(memory.failure(), "out of memory for what the log says");
+  EXPECT_EQ(memory.failure(), "out of memory while applying the log");
   EXPECT_GT(memory.waiting_bytes(), value.size());
   EXPECT_FALSE(memory.is_behind(0)) << "whoever waits for it would wait for ever";
   EXPECT_EQ(memory.finished(), order - 1) << "all before are there";

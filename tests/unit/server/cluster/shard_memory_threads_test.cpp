@@ -1,4 +1,4 @@
-// Workers that run while a log is applied, clients write, and a copy is made for a replica.
+// Running workers, while a log is applied, clients write, and a copy is made for a replica.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace mxkv::server::testing {
 namespace {
 
-/// A set as a client sends it, without anybody to answer.
+/// A set as a client sends it, whose reply goes nowhere.
 class ClientSet final : public index::UpdateTask<ClientSet, ItemTraits> {
   using Base = index::UpdateTask<ClientSet, ItemTraits>;
 
@@ -53,7 +53,7 @@ class ClientSet final : public index::UpdateTask<ClientSet, ItemTraits> {
   std::atomic<std::uint64_t>& done_;
 };
 
-/// Starts one on a worker.
+/// Starts a task on a worker.
 class BeginClientSet final : public runtime::MxTask {
  public:
   static constexpr const char* kName = "client";
@@ -74,7 +74,7 @@ class BeginClientSet final : public runtime::MxTask {
   std::atomic<std::uint64_t>& done_;
 };
 
-/// Counts what is told, by whose keys it is of.
+/// Counts commits, separately for keys of clients and other keys.
 class Heard final : public index::CommitListener<std::string_view> {
  public:
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& /*worker*/) noexcept override {

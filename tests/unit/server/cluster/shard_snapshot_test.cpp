@@ -1,4 +1,4 @@
-// Snapshots by hand: a log in memory that stores, refuses or forgets as the test says.
+// Snapshots by hand: a log in memory that stores, refuses or loses messages as the test says.
 #include "server/cluster/shard_snapshot.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ class ListLog final : public OrderedLog {
   bool reads = false;
 };
 
-/// So many pieces of one item each; now and then there is none yet.
+/// So many pieces of one item each; now and then no piece is ready.
 class Pieces final : public SnapshotSource {
  public:
   explicit Pieces(int count, bool fails = false) : left_(count), fails_(fails) {}
@@ -117,7 +117,7 @@ TEST(ShardSnapshot, PartsOfAnotherOneInBetweenAreLeftOut) {
   ListLog log;
   const SnapshotEntry first = write(log, 11, 3);
   const SnapshotEntry second = write(log, 12, 2);
-  // As if both had been written at a time, one of them with an answer that was lost.
+  // As if both had been written at the same time, and an acknowledgement of one of them was lost.
   std::vector<std::string> mixed;
   for (std::size_t i = 0; i < 3; ++i) {
     mixed.push_back(log.stored[i]);
@@ -133,7 +133,7 @@ TEST(ShardSnapshot, PartsOfAnotherOneInBetweenAreLeftOut) {
   EXPECT_EQ(read(log, later, SnapshotLoader::state::loaded), "piece 2\npiece 1\n");
 }
 
-/// One piece that is more than a message takes.
+/// One piece that is larger than a message.
 class LargePiece final : public SnapshotSource {
  public:
   state next(std::string& piece, std::uint64_t& items) override {
@@ -210,7 +210,7 @@ TEST(ShardSnapshot, AnswersMayComeBehindItsEnd) {
   log.answer_all();
 }
 
-TEST(ShardSnapshot, TheBoardTellsAllOfIt) {
+TEST(ShardSnapshot, TheBoardsEntryDescribesItCompletely) {
   const SnapshotEntry entry{.number = 1'800'000'000'000'000,
                             .node = 0xFEDCBA9876543211,
                             .first = 12,

@@ -1,4 +1,4 @@
-// Step by step what the simulation meets by chance: a log that is answered by hand.
+// The cases that the simulation meets by chance, step by step: a log that is answered by hand.
 #include "server/cluster/shard.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ constexpr std::uint64_t kMe = 10;
 constexpr std::uint64_t kOther = 20;
 constexpr std::uint64_t kSecondUs = 1'000'000;
 
-/// Keeps what is appended until the test says what became of it.
+/// Keeps appended messages until the test decides their outcome.
 class HandLog final : public OrderedLog {
  public:
   void append(std::string bytes, AppendDone done) override {
@@ -100,7 +100,7 @@ struct ShardTest : ::testing::Test {
                           .epoch = sequence,
                           .body = body});
   }
-  /// Claims the shard of an empty log and owns it; what was sent is forgotten. The next position is 1.
+  /// Claims the shard of an empty log and owns it; the messages sent so far are forgotten. The next position is 1.
   void own() {
     shard.start();
     pass_s(5);
@@ -121,7 +121,7 @@ struct ShardTest : ::testing::Test {
   Shard shard{options(), log, memory, clock, {}};
 };
 
-TEST_F(ShardTest, AFollowerAppliesWhatCountsAndPutsPartsTogether) {
+TEST_F(ShardTest, AFollowerAppliesValidGroupsAndJoinsTheirParts) {
   shard.start();
   log.show(0, other_claims(1));
   log.show(1, of_other(message_kind::group, 1, 1, "one"));
@@ -157,7 +157,7 @@ TEST_F(ShardTest, ServesOnlyWhenTheLeaseBeforeIsOverForCertain) {
   while (log.sent.empty()) {
     pass_s(1);
   }
-  log.show(1, of_other(message_kind::beat, 1, 1));  // it was not silent for so long
+  log.show(1, of_other(message_kind::beat, 1, 1));  // the other owner was not silent for long enough
   log.show(2, log.sent[0].first);
   ASSERT_EQ(shard.now(), Shard::role::owns);
   log.sent.clear();
@@ -174,7 +174,7 @@ TEST_F(ShardTest, ServesOnlyWhenTheLeaseBeforeIsOverForCertain) {
   EXPECT_TRUE(shard.serves());
 }
 
-TEST_F(ShardTest, AnswersWhatFollowsDirectlyWithoutReading) {
+TEST_F(ShardTest, AcknowledgesDirectSuccessorsWithoutReading) {
   own();
   shard.submit(7, "abc");
   shard.submit(8, "more than a part");
@@ -225,13 +225,13 @@ TEST_F(ShardTest, ItsOwnClaimOfAFormerTermIsNoneWhenItIsReadAgain) {
   log.show(1, other_claims(2));
   ASSERT_EQ(log.reads_from, 0U);
   log.sent.clear();
-  pass_s(5);  // claims the first term once more, for it has read nothing yet
+  pass_s(5);  // claims the first term again, because it has read nothing yet
   ASSERT_EQ(log.message(0).term, 1U);
   log.show(0, claim);
   EXPECT_EQ(shard.now(), Shard::role::follows);
 }
 
-TEST_F(ShardTest, WhatIsNotAnsweredIsAppendedAgainInOrder) {
+TEST_F(ShardTest, UnacknowledgedMessagesAreAppendedAgainInOrder) {
   own();
   shard.submit(7, "a");
   shard.submit(8, "b");
@@ -273,7 +273,7 @@ TEST_F(ShardTest, WaitsForTheLeaseOfTheOwnerAndNotForItsOwn) {
   while (log.sent.empty()) {
     pass_s(1);
   }
-  log.show(2, of_other(message_kind::beat, 1, 2));  // it was not silent for so long
+  log.show(2, of_other(message_kind::beat, 1, 2));  // the other owner was not silent for long enough
   log.show(3, log.sent[0].first);
   ASSERT_EQ(shard.now(), Shard::role::owns);
   for (std::size_t answered = 1; answered <= 22; ++answered) {
@@ -286,7 +286,7 @@ TEST_F(ShardTest, WaitsForTheLeaseOfTheOwnerAndNotForItsOwn) {
   EXPECT_TRUE(shard.serves());
 }
 
-TEST_F(ShardTest, ALongerLeaseCountsForWhatIsSentBehindIt) {
+TEST_F(ShardTest, ALongerLeaseCountsForLaterMessages) {
   own();
   shard.submit(7, "a");
   shard.set_lease(20 * kSecondUs * 1000);
@@ -314,7 +314,7 @@ TEST_F(ShardTest, AShorterLeaseCountsFromWhenItIsSent) {
   EXPECT_FALSE(shard.serves()) << "what was sent before keeps no longer lease either";
 }
 
-TEST_F(ShardTest, AClaimTellsTheLeaseThatItsOwnerGoesBy) {
+TEST_F(ShardTest, AClaimCarriesTheLeaseOfItsOwner) {
   shard.start();
   pass_s(5);
   ASSERT_EQ(log.sent.size(), 1U);
@@ -332,7 +332,7 @@ TEST_F(ShardTest, WaitsLongerWhereOwnersThatWereReplacedLived) {
   shard.start();
   log.show(0, other_claims(1));
   log.show(1, other_claims(2));
-  log.show(2, of_other(message_kind::beat, 1, 1));  // the first owner lives
+  log.show(2, of_other(message_kind::beat, 1, 1));  // the first owner is alive
   pass_s(6);
   EXPECT_THAT(log.sent, IsEmpty()) << "two leases at least";
   pass_s(4);
@@ -369,7 +369,7 @@ TEST_F(ShardTest, LeavesWhenAllIsAcknowledgedAndServesNoMore) {
   EXPECT_EQ(log.sent.size(), 2U) << "whom it was left to comes first";
 }
 
-TEST_F(ShardTest, ClaimsWhatIsLeftToItAndServesAtOnce) {
+TEST_F(ShardTest, ClaimsAShardHandedOverToItAndServesAtOnce) {
   shard.start();
   log.show(0, other_claims(1));
   log.show(1, of_other(message_kind::yield, 1, 1, write_node(kMe)));
@@ -425,7 +425,7 @@ TEST_F(ShardTest, WhoDoesNotReadDoesNotTakeThatForSilence) {
   log.show(0, other_claims(1));
   for (int tenths = 0; tenths < 200; ++tenths) {
     clock.advance_us(kSecondUs / 10);
-    shard.tick(tenths % 5 == 4);  // now and then something of another shard is read
+    shard.tick(tenths % 5 == 4);  // now and then a message of another shard is read
   }
   EXPECT_THAT(log.sent, IsEmpty());
   pass_s(2);

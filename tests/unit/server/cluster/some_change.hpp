@@ -13,7 +13,7 @@ inline std::string some_value(runtime::Random& random) {
          "\r\n";
 }
 
-/// Keys are of a letter and two digits.
+/// Keys have a letter and two digits.
 inline std::string some_change(runtime::Random& random, const char* letters = "abc") {
   const auto some_key = [&] {
     return std::string{letters[random.below(3)]} + std::to_string(10 + random.below(30));
@@ -47,7 +47,7 @@ inline std::string some_change(runtime::Random& random, const char* letters = "a
     case 12:
       return "ms " + key + " 1 I T" + exptime + " Q5\r\n7\r\n";
     case 13:
-      // A key in base64: of these letters, the first one, and a colon.
+      // A key in base64: one of these letters, the first one, and a colon.
       return std::string{letters[0] == 'a' ? "ms YTo=" : "ms eDo="} + " 1 b\r\n7\r\n";
     default:
       return "set " + key + " " + std::to_string(random.below(9)) + " " + exptime + " " + some_value(random);

@@ -1,4 +1,4 @@
-// Which changes of an owner are known, by words that may be on their way for any time.
+// Which changes of an owner are known, from statuses that may be delayed for any time.
 #include "server/cluster/words_read.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// What an owner says that has read the board so far.
+/// The status of an owner that has read the board up to `read`.
 Presence says(std::uint64_t read, std::uint64_t behind_ns = 0) {
   return {.name = "b",
           .process = 7,
@@ -28,8 +28,8 @@ TEST(WordsReadTest, NothingIsKnownBeforeAnOwnWordCameBack) {
   EXPECT_EQ(words.known_ns(says(6)), 70 * kSecond);
 }
 
-// What the owner says was said after this node's word that it had read; when it is heard tells nothing.
-TEST(WordsReadTest, AWordThatCameLateTellsOfThen) {
+// The owner wrote its status after it had read this node's; when that status arrives does not matter.
+TEST(WordsReadTest, ALateStatusCountsForTheTimeWhenItWasWritten) {
   WordsRead words;
   for (std::uint64_t second = 1; second <= 30; ++second) {
     words.add(2 * second, second * kSecond);

@@ -13,7 +13,7 @@ TEST(AddressSpace, WithoutALimitThereIsEnough) {
   EXPECT_EQ(lack_of_addresses(64 * kMiB, 0, 10 * kGiB), "");
 }
 
-TEST(AddressSpace, WhatIsInUseCounts) {
+TEST(AddressSpace, AddressSpaceInUseCounts) {
   const std::size_t reserved = reserved_address_bytes(64 * kMiB);
   EXPECT_EQ(lack_of_addresses(64 * kMiB, reserved + kMiB, kMiB), "");
   EXPECT_NE(lack_of_addresses(64 * kMiB, reserved + kMiB, kMiB + 1), "");

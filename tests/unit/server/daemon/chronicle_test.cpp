@@ -57,7 +57,7 @@ TEST_F(ChronicleTest, RingsOnceAndTellsOneLineASecond) {
   EXPECT_FALSE(next());
 }
 
-TEST_F(ChronicleTest, WhatWasForbiddenIsALineASecondWithTheFirst) {
+TEST_F(ChronicleTest, ForbiddenRequestsAreOneLineASecondWithTheFirst) {
   for (const char* const about : {"tcp:1 as \"ann\": set", "tcp:2 as \"bob\": flush_all"}) {
     happenings.note(happening::forbidden, about);
   }
@@ -94,7 +94,7 @@ TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
   EXPECT_FALSE(next());
 }
 
-TEST_F(ChronicleTest, WhatHappenedBeforeAnybodyListenedIsTold) {
+TEST_F(ChronicleTest, EventsBeforeTheFirstListenerAreLogged) {
   Happenings early;
   early.note(happening::flushed, "tcp:1");
   early.set_bell(*this);

@@ -73,7 +73,7 @@ TEST_F(LogTest, JsonLinesHaveThemAsMembers) {
   EXPECT_THAT(text(), EndsWith("\"message\":\"a \\\"b\\\"\\n\xEF\xBF\xBD\"}\n"));
 }
 
-TEST_F(LogTest, WhatIsBelowTheLevelIsLeftOut) {
+TEST_F(LogTest, LinesBelowTheLevelAreLeftOut) {
   options_.level = config::log_level::warning;
   Log log{options_};
   log.info("quiet");
@@ -155,7 +155,7 @@ TEST_F(LogTest, AFolderThatGoesIsMadeNeitherByReopeningNorByRotation) {
   options_.rate = 0;
   Log log{options_};
   std::filesystem::remove_all(directory_);
-  EXPECT_EQ(log.reopen(options_), "the folder " + directory_.string() + " is not there");
+  EXPECT_EQ(log.reopen(options_), "the folder " + directory_.string() + " does not exist");
   for (int i = 0; i < 100; ++i) {
     log.info(std::string(100, 'x'));
   }
@@ -166,7 +166,7 @@ TEST_F(LogTest, ReopenThatFailsKeepsTheOldFile) {
   Log log{options_};
   std::filesystem::rename(directory_, directory_.string() + "-moved");
   std::ofstream{directory_}.put('x');
-  EXPECT_EQ(log.reopen(options_), "the folder " + directory_.string() + " is not there");
+  EXPECT_EQ(log.reopen(options_), "the folder " + directory_.string() + " does not exist");
   log.info("still here");
   std::filesystem::remove(directory_);
   std::filesystem::rename(directory_.string() + "-moved", directory_);

@@ -41,8 +41,8 @@ TEST(OpenAddresses, AreThoseWhereAClustersNodesComeWithoutACertificate) {
   options.peer = config::ListenAddress{.address = "10.0.0.5", .port = 11311};
   EXPECT_EQ(
       warning_of_open_node(options),
-      "10.0.0.5:11311 is open for more than the cluster's nodes: whoever reaches it may read and change "
-      "everything, and what they say to each other goes as it is (cluster.tls)");
+      "10.0.0.5:11311 is open to more than the cluster's nodes: every host that reaches it may read and "
+      "change all items, and the nodes' messages are not encrypted (cluster.tls prevents both)");
   options.tls.certificate = "c";
   EXPECT_EQ(warning_of_open_node(options), "");
   options.tls = {};
@@ -51,14 +51,13 @@ TEST(OpenAddresses, AreThoseWhereAClustersNodesComeWithoutACertificate) {
 }
 
 TEST(OpenAddresses, AreNamedWithWhatMayBeDoneThere) {
-  EXPECT_EQ(warning({.address = "0.0.0.0", .port = 7}, false),
-            "0.0.0.0:7 is open: whoever reaches it may read and change everything, flush it, change the "
-            "memory limit and "
-            "watch others (server.auth_file names users who have to log in)");
+  EXPECT_EQ(
+      warning({.address = "0.0.0.0", .port = 7}, false),
+      "0.0.0.0:7 is open: every client that reaches it may read, change and flush all items, change the "
+      "memory limit and watch other clients (to require a login, set server.auth_file)");
   EXPECT_EQ(warning({.address = "::", .port = 7, .auth = listener_auth::none}, true, true),
-            "[::]:7 is open: whoever reaches it may read and change everything, flush it, change the memory "
-            "limit and watch "
-            "others, and end the server (its auth is none)");
+            "[::]:7 is open: every client that reaches it may read, change and flush all items, change the "
+            "memory limit and watch other clients, and end the server (its auth is none)");
 }
 
 }  // namespace

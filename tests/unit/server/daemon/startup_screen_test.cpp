@@ -57,9 +57,10 @@ TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
   options.durability.interval_ms = 2000;
   EXPECT_EQ(screen().back(), "a store: data survives a restart, from /d; a crash loses at most 2s");
   options.durability.sync = config::sync_mode::never;
-  EXPECT_EQ(screen().back(),
-            "a store: data survives a restart, from /d; a power cut loses data that the system had not "
-            "written yet");
+  EXPECT_EQ(
+      screen().back(),
+      "a store: data survives a restart, from /d; a power cut loses data that the kernel had not written "
+      "to disk yet");
   options.durability.directory.clear();
   options.cluster = {.name = "shop",
                      .brokers = {"10.0.0.1:9092"},
@@ -68,8 +69,9 @@ TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
                      .peer = config::ListenAddress{"10.0.0.5", 11311},
                      .advertise = {},
                      .address = "10.0.0.5:11211"};
-  EXPECT_EQ(screen().back(),
-            "a node of the cluster shop: data is kept in memory, and acknowledged writes in its logs");
+  EXPECT_EQ(
+      screen().back(),
+      "a node of the cluster shop: data is kept in memory, and acknowledged writes in the brokers' logs");
 }
 
 TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
@@ -99,9 +101,9 @@ TEST_F(StartupScreen, TellsOfControlGroupsAndFlags) {
   facts.cgroup_cpus = 2;
   options.workers = 1;
   options.origins["workers"] = {.source = "--workers", .line = 0, .column = 0};
-  EXPECT_EQ(
-      screen()[0],
-      "machine: 2 NUMA nodes, 4 CPUs, 16GiB, of which the control group allows 4GiB, and time of 2 CPUs");
+  EXPECT_EQ(screen()[0],
+            "machine: 2 NUMA nodes, 4 CPUs, 16GiB, of which the control group allows 4GiB, and the CPU time "
+            "of 2 CPUs");
   EXPECT_EQ(screen()[1], "workers: 1; workers set by --workers");
 }
 
@@ -133,9 +135,9 @@ TEST_F(StartupScreen, WarnsOfHugePagesThatAreWantedAndOff) {
 
 TEST_F(StartupScreen, WarnsOfFewDescriptors) {
   host.descriptors = 1024;
-  EXPECT_THAT(warnings(),
-              ElementsAre("limits.connections is 4096, but only 1024 descriptors may be open; ulimit -n "
-                          "4129 or LimitNOFILE=4129"));
+  EXPECT_THAT(warnings(), ElementsAre("limits.connections is 4096, but only 1024 file descriptors may be "
+                                      "open; raise the limit: ulimit -n "
+                                      "4129 or LimitNOFILE=4129"));
   options.limits.connections = 900;
   EXPECT_THAT(warnings(), IsEmpty());
 }

@@ -89,7 +89,7 @@ class FilledJournal {
   std::unique_ptr<Journal> journal_;
 };
 
-TEST(BesideAWriter, WhatTheNextReadingDoesNotFindIsNoDamage) {
+TEST(BesideAWriter, AFlawThatTheNextReadingDoesNotFindIsNoDamage) {
   TestDirectory directory;
   SmallJournal journal;
   journal.write_to(directory);
@@ -107,7 +107,7 @@ TEST(BesideAWriter, WhatTheNextReadingDoesNotFindIsNoDamage) {
   EXPECT_EQ(readings, 2);
 }
 
-TEST(BesideAWriter, WhatTwoReadingsFindIsDamage) {
+TEST(BesideAWriter, AFlawThatTwoReadingsFindIsDamage) {
   TestDirectory directory;
   SmallJournal journal;
   journal.write_to(directory);

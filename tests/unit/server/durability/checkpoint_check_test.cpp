@@ -81,7 +81,7 @@ TEST_F(CheckpointCheckTest, APartThatIsMissingIsFound) {
 
 TEST_F(CheckpointCheckTest, PartsOutOfOrderAreFound) {
   write_part(1, {"b", "d"});
-  EXPECT_THAT(check().damage, HasSubstr("part-1.mxc: begins with a key that is not behind"));
+  EXPECT_THAT(check().damage, HasSubstr("part-1.mxc: begins with a key that is not greater"));
 }
 
 TEST_F(CheckpointCheckTest, OtherCountsThanTheManifestsAreFound) {

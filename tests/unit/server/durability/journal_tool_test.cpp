@@ -75,7 +75,7 @@ TEST_F(JournalToolTest, ATornTailIsNoDamage) {
   EXPECT_THAT(end().text, HasSubstr("last epoch: 2 of"));
 }
 
-TEST_F(JournalToolTest, DamageIsToldWithFileByteAndEpoch) {
+TEST_F(JournalToolTest, DamageIsReportedWithFileByteAndEpoch) {
   flip(1, 2 * kPageBytes + kCommitBlockBytes + kBlockHeaderBytes);
   for (const Told& told : {verify(), end(), dump()}) {
     EXPECT_EQ(told.outcome.ended, how::damaged);
@@ -130,7 +130,7 @@ TEST_F(JournalToolTest, AHugeHoleBehindTheEndIsNoMatter) {
   EXPECT_THAT(told.text, HasSubstr("end: clean\n"));
 }
 
-TEST_F(JournalToolTest, ADamagedManifestIsTold) {
+TEST_F(JournalToolTest, ADamagedManifestIsReported) {
   directory.write(kManifestName, "format 1\n");
   const Told told = verify();
   EXPECT_EQ(told.outcome.ended, how::failed);
@@ -173,7 +173,7 @@ TEST_F(JournalToolTest, AnEmptyJournalHasNoEnd) {
   EXPECT_EQ(told.text, "last epoch: none\nend: clean\n");
 }
 
-TEST_F(JournalToolTest, WhatIsBeingWrittenIsNoTornTail) {
+TEST_F(JournalToolTest, AGroupBeingWrittenIsNoTornTail) {
   flip(2, journal.last_group + kCommitBlockBytes + kBlockHeaderBytes);
   const int lock = ::open((directory.path() + "/LOCK").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(::flock(lock, LOCK_EX), 0);

@@ -58,7 +58,7 @@ TEST(ManifestText, ReadsAsItWasWritten) {
   EXPECT_EQ(parse_manifest(manifest_text(bare)).value(), bare);
 }
 
-TEST(ManifestText, WhatTheJournalHasToReachIsInIt) {
+TEST(ManifestText, HasTheEndThatTheJournalMustReach) {
   const JournalExpectations expected = expectations_of(some_manifest());
   EXPECT_EQ(expected.first_segment, 17U);
   EXPECT_EQ(expected.from_epoch, 812U);
@@ -79,7 +79,7 @@ TEST(ManifestText, NoByteMayBeMissingOrChanged) {
 
 TEST(ManifestText, ErrorsSayLineAndWhat) {
   const auto error = [](const std::string& text) { return parse_manifest(text).error().message; };
-  EXPECT_THAT(error(""), HasSubstr("line 1: this is no manifest"));
+  EXPECT_THAT(error(""), HasSubstr("line 1: this is not a manifest"));
   EXPECT_THAT(error(with_line("incarnation 3", "incarnation x")), HasSubstr("line 5: `x`"));
   EXPECT_THAT(error(with_line("clean yes", "clean maybe")), HasSubstr("line 6: `clean` is yes or no"));
   EXPECT_THAT(error(with_line("written_us ", "wrote_us ")),

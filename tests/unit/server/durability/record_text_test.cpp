@@ -14,13 +14,13 @@ TEST(RecordText, APutShowsWhatItHas) {
   EXPECT_EQ(record_text(PutRecord{.order = 8,
                                   .key = "b",
                                   .value = "",
-                                  .unique = 77,
+                                  .cas = 77,
                                   .flags = 1,
                                   .expiry = 1'795'355'467,
                                   .access = 9,
                                   .marks = 7,
-                                  .has_unique = true}),
-            R"(put order=8 key="b" bytes=0 value="" flags=1 expiry=2026-11-22T13:51:07Z unique=77 access=9 )"
+                                  .has_cas = true}),
+            R"(put order=8 key="b" bytes=0 value="" flags=1 expiry=2026-11-22T13:51:07Z cas=77 access=9 )"
             "stale won binary");
 }
 

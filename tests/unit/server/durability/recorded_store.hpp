@@ -104,7 +104,7 @@ class RecordedStore {
     journal = std::make_unique<Journal>(disk, store.machine.clock, std::move(options), std::move(hooks));
     EXPECT_EQ(journal->open(), "");
     record_left_out(left_out, store.store.tree().commits().claim(0), *journal);
-    std::vector<JournalBuffer*> buffers;
+    std::vector<RecordBuffer*> buffers;
     for (std::size_t i = 0; i < workers; ++i) {
       buffers.push_back(&journal->buffer(worker(i)));
       buffers.back()->set_context(&store.machine[i]);

@@ -119,12 +119,12 @@ TEST(Replay, ReadsEveryFieldOfAPut) {
   const PutRecord put{.order = 77,
                       .key = "key",
                       .value = "value",
-                      .unique = 9,
+                      .cas = 9,
                       .flags = 5,
                       .expiry = 6,
                       .access = 1234,
                       .marks = 3,
-                      .has_unique = true};
+                      .has_cas = true};
   std::string bytes(encoded_bytes(put), '\0');
   write_record(bytes.data(), put);
   EXPECT_EQ(read_put_at(bytes.data()).put, put);

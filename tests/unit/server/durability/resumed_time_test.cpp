@@ -30,7 +30,7 @@ void checkpoint(RecordedStore& recorded) {
   recorded.finish_checkpoint();
 }
 
-TEST(ResumedTime, WhatHasExpiredStaysGoneWhereTheClockIsBehindAtAStart) {
+TEST(ResumedTime, ExpiredItemsStayGoneIfTheClockIsBehindAtAStart) {
   for (const bool with_checkpoint : {false, true}) {
     SCOPED_TRACE(with_checkpoint);
     KeptDisk disk;
@@ -65,7 +65,7 @@ TEST(ResumedTime, ADelayedFlushComesInItsTimeWhereTheClockIsBehindAtAStart) {
   EXPECT_EQ(recorded.store.items().size(), 0U);
 }
 
-TEST(ResumedTime, WhatAClockThatIsAheadAtAStartExpiresStaysGone) {
+TEST(ResumedTime, ItemsExpiredByAClockAheadAtAStartStayGone) {
   KeptDisk disk;
   {
     RecordedStore recorded{disk, kNow};

@@ -212,7 +212,7 @@ std::size_t cuts_that_are_none(std::uint64_t seed, bool hasty,
   return wrong;
 }
 
-TEST_F(RoundTrip, WhatAKilledProcessLeavesIsWhatWasThereAfterSomeCommand) {
+TEST_F(RoundTrip, AKilledProcessLeavesTheStateAfterSomeCommand) {
   const std::vector<std::string> keys = some_keys();
   // None of these is seen half done, and nothing expires.
   const auto command = [&keys](runtime::Random& random) -> std::string {

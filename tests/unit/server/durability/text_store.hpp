@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/index/tree_drain.hpp"
@@ -22,17 +22,17 @@ namespace mxkv::server::testing {
 /// An item with all fields that clients, or the server itself, can see.
 struct ItemSeen {
   std::string value;
+  std::uint64_t order = 0;
   std::uint64_t cas = 0;
-  std::uint64_t unique = 0;
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;
   std::uint32_t marks = 0;
   std::uint16_t access = 0;
   friend bool operator==(const ItemSeen&, const ItemSeen&) = default;
   friend std::ostream& operator<<(std::ostream& out, const ItemSeen& item) {
-    return out << "{" << item.value.substr(0, 20) << " of " << item.value.size() << ", cas " << item.cas
-               << ", unique " << item.unique << ", flags " << item.flags << ", expiry " << item.expiry
-               << ", marks " << item.marks << ", access " << item.access << "}";
+    return out << "{" << item.value.substr(0, 20) << " of " << item.value.size() << ", order " << item.order
+               << ", cas " << item.cas << ", flags " << item.flags << ", expiry " << item.expiry << ", marks "
+               << item.marks << ", access " << item.access << "}";
   }
 };
 using ItemsSeen = std::map<std::string, ItemSeen>;
@@ -146,8 +146,8 @@ class TextStore final : public ConnectionOwner, private AdminSource {
 
   static ItemSeen look_at(const Item::View& item) {
     ItemSeen seen{.value = {},
-                  .cas = item.item().order(),
-                  .unique = item.item().unique(),
+                  .order = item.item().order(),
+                  .cas = item.item().cas(),
                   .flags = item.flags(),
                   .expiry = item.expiry(),
                   .marks = item.item().marks(),

@@ -61,7 +61,7 @@ TEST(Block, SaysWhatIsWrong) {
   EXPECT_STREQ(read_block(file, kOffset, kSeed + 1, block), "a block does not match its hash")
       << "another segment's block";
   EXPECT_STREQ(read_block(file.substr(1), kOffset - 1, kSeed, block), "a block belongs to another place");
-  EXPECT_STREQ(read_block(file, 0, kSeed, block), "there is no block");
+  EXPECT_STREQ(read_block(file, 0, kSeed, block), "no block begins there");
   EXPECT_STREQ(read_block(file, file.size(), kSeed, block), "the file ends where a block begins");
   EXPECT_STREQ(read_block(file, ~std::uint64_t{0}, kSeed, block), "the file ends where a block begins");
   for (std::size_t length = kOffset; length < file.size(); ++length) {

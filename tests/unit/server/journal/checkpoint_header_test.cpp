@@ -49,7 +49,7 @@ TEST(CheckpointHeader, NoFlippedBitGoesUnseen) {
 TEST(CheckpointHeader, IsNoSegment) {
   std::string page(kPageBytes, '#');
   write_segment_header(page.data(), {});
-  EXPECT_THAT(read_checkpoint_header(page).error().message, ::testing::HasSubstr("it is no checkpoint"));
+  EXPECT_THAT(read_checkpoint_header(page).error().message, ::testing::HasSubstr("it is not a checkpoint"));
 }
 
 TEST(CheckpointFooter, ReadsWhatWasWrittenAndNothingThatIsCut) {

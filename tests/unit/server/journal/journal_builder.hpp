@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "server/commit/record.hpp"
 #include "server/journal/block.hpp"
 #include "server/journal/hash.hpp"
-#include "server/journal/record.hpp"
 #include "server/journal/segment_header.hpp"
 
 namespace mxkv::server::test {

@@ -97,7 +97,7 @@ struct FailureKind {
 
 struct JournalFailureTest : JournalFaultsTest, ::testing::WithParamInterface<FailureKind> {};
 
-TEST_P(JournalFailureTest, WhatAFailedWriteTookWithItNeverBecomesDurable) {
+TEST_P(JournalFailureTest, RecordsOfAFailedWriteNeverBecomeDurable) {
   open();
   commit("good");
   disk.*(GetParam().error) = EIO;

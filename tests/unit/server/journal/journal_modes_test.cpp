@@ -70,7 +70,7 @@ TEST_F(JournalModesTest, AtAnIntervalRepliesWaitOnlyIfTheDiskIsFurtherBehind) {
   EXPECT_EQ(journal->writer().behind_ns(clock.monotonic_ns()), 0U);
 }
 
-TEST_F(JournalModesTest, WhatIsBehindIsSeenWhileTheWriterDoesNotRun) {
+TEST_F(JournalModesTest, TheLagIsVisibleWhileTheWriterDoesNotRun) {
   open_in(sync_mode::interval);
   put_one();
   clock.advance_us(2'000'000);

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 
 struct JournalTest : ::testing::Test, JournalWorld {};
 
-TEST_F(JournalTest, WhatIsRecordedIsDurableWhenItsGroupIsFlushed) {
+TEST_F(JournalTest, RecordsAreDurableWhenTheirGroupIsFlushed) {
   open();
   round(0, [&] { put(0, "key", "value"); });
   EXPECT_EQ(journal->epochs().last_recorded(), 1U);
@@ -179,7 +179,7 @@ TEST_F(JournalTest, BuffersAreUsedAgainAndCountedAsMemory) {
     round(0, [&] { put(0, "key", std::string(1000, 'v')); });
     settle();
   }
-  EXPECT_LE(budget.category_bytes(runtime::memory_category::buffers), 2 * JournalChunk::kBytes);
+  EXPECT_LE(budget.category_bytes(runtime::memory_category::buffers), 2 * RecordChunk::kBytes);
   journal.reset();
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), 0U);
 }
@@ -203,7 +203,7 @@ TEST_F(JournalTest, OldSegmentsGoAndTheirFilesAreUsedAgain) {
   }
 }
 
-TEST_F(JournalTest, WhatAFileHeldBeforeNeverPassesForItsNewSegment) {
+TEST_F(JournalTest, OldContentsOfAFileNeverPassForItsNewSegment) {
   open();
   fill(12);
   journal->truncate(journal->epochs().durable());

@@ -107,7 +107,7 @@ TEST(JournalVerdict, RecoversThePrefixIfAsked) {
               HasSubstr("The checkpoint needs them"));
 }
 
-TEST(JournalVerdict, WhatARecoveryCutNeverComesBack) {
+TEST(JournalVerdict, GroupsCutByARecoveryNeverComeBack) {
   // The tail was torn at epoch 8, or left out from there on; a new segment begins with 8.
   for (const bool with_third : {false, true}) {
     auto files = three_segments();
@@ -169,7 +169,7 @@ TEST(JournalVerdict, ANewestSegmentOfZerosOrWithoutBytesIsDamaged) {
     auto files = three_segments();
     files[2].second = spoiled;
     const JournalVerdict verdict = judge_files(files, {.end = {.segment = 18, .epoch = 8}});
-    EXPECT_THAT(verdict.damage, StartsWith("journal/0000000000000012.mxj: it is no journal segment"));
+    EXPECT_THAT(verdict.damage, StartsWith("journal/0000000000000012.mxj: it is not a journal segment"));
     EXPECT_THAT(verdict.damage, HasSubstr("the journal went on in it behind epoch 8"));
   }
 }

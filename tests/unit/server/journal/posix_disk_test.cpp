@@ -137,7 +137,7 @@ TEST_F(PosixDiskTest, ReadsOnWhereTheFileWasRemoved) {
 TEST_F(PosixDiskTest, SaysWhyADirectoryCannotBeUsed) {
   EXPECT_EQ(error_of(root), "") << "one that is there may be opened again";
   EXPECT_EQ(error_of(parent + "/no/such"),
-            parent + "/no/such: is not there, nor is the directory that it would be in");
+            parent + "/no/such: does not exist, nor does its parent directory");
   write("file", "text");
   EXPECT_THAT(error_of(root + "/file"), EndsWith("/file: Not a directory"));
   EXPECT_THAT(error_of(root + "/file/below"), HasSubstr("Not a directory"));
@@ -167,7 +167,7 @@ TEST_F(PosixDiskTest, SaysWhomADirectoryBelongsTo) {
   const std::string missing = error_of(parent + "/missing");
   ASSERT_EQ(::seteuid(0), 0);
   EXPECT_EQ(error, root + ": belongs to user 0, this process runs as user 65534");
-  EXPECT_EQ(missing, parent + "/missing: is not there and cannot be created: Permission denied");
+  EXPECT_EQ(missing, parent + "/missing: does not exist and cannot be created: Permission denied");
 }
 
 }  // namespace

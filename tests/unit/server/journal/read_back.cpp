@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "server/commit/record_reader.hpp"
 #include "server/journal/hash.hpp"
-#include "server/journal/record_reader.hpp"
 
 namespace mxkv::server::test {
 namespace {

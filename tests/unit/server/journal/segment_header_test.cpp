@@ -52,7 +52,7 @@ TEST(SegmentHeader, NoFlippedBitGoesUnseen) {
 
 TEST(SegmentHeader, SaysWhatTheFileIsNot) {
   EXPECT_THAT(error_of(""), HasSubstr("0 bytes are less than a header has"));
-  EXPECT_THAT(error_of(std::string(kPageBytes, '\0')), HasSubstr("it is no journal segment"));
+  EXPECT_THAT(error_of(std::string(kPageBytes, '\0')), HasSubstr("it is not a journal segment"));
   std::string page = page_of(some_header());
   page[40] = 1;
   EXPECT_THAT(error_of(page), HasSubstr("header of this journal segment is damaged"));

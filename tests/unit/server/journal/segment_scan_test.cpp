@@ -54,10 +54,10 @@ TEST(SegmentScan, TakesZerosBehindTheLastGroupForRoom) {
   EXPECT_EQ(found.groups.size(), 4U);
   EXPECT_FALSE(found.torn);
   EXPECT_EQ(found.later_epoch, 0U);
-  EXPECT_STREQ(found.why, "there is no block");
+  EXPECT_STREQ(found.why, "no block begins there");
 }
 
-TEST(SegmentScan, WhatARecycledFileHeldBeforeNeverCounts) {
+TEST(SegmentScan, OldContentsOfARecycledFileNeverCount) {
   SegmentBuilder old(header_of(3, 1));
   for (int i = 0; i < 20; ++i) {
     old.add({{{FlushRecord{static_cast<std::uint64_t>(i)}}}}, old.next_epoch() - 1);

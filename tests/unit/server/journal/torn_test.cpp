@@ -75,7 +75,7 @@ TEST_F(TornTest, ZerosFromAnyByteOnLeaveThePrefix) {
   }
 }
 
-TEST_F(TornTest, WhatWasThereBeforeFromAnyByteOnLeavesThePrefix) {
+TEST_F(TornTest, OldBytesFromAnyByteOnLeaveThePrefix) {
   const std::string before = journal_of_64_kib(1, 'o');
   std::string bytes = journal;
   for (std::uint64_t cut = journal.size(); cut-- > 0;) {

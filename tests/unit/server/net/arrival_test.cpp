@@ -1,5 +1,5 @@
-// Which node a socket's packets arrive on, by its last CPU and the machine's.
-#include "server/net/arrival.hpp"
+// The NUMA node that a socket's packets arrive on: from its last CPU and the machine's topology.
+#include "server/net/sockets/arrival.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -16,7 +16,7 @@ namespace {
 
 using runtime::NumaNodeId;
 
-// Whose numbers this machine does not have: its own files tell nothing of them.
+// Nodes whose numbers this machine does not have: its own files say nothing about them.
 constexpr std::uint32_t kAbsentNode = 900;
 
 runtime::RuntimeOptions options_of(runtime::Topology topology) {
@@ -28,7 +28,7 @@ runtime::RuntimeOptions options_of(runtime::Topology topology) {
   return options;
 }
 
-/// Of a connection over the loopback device, the accepted one.
+/// The accepted end of a connection over the loopback device.
 int connect_and_accept() {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -58,12 +58,12 @@ TEST(ArrivalNodes, KnowsTheNodeOfEachCpu) {
   EXPECT_EQ(nodes.of_cpu(4), std::nullopt) << "of no node";
 }
 
-TEST(ArrivalNodes, TellsThatOfASocketWhereTheSystemDoes) {
+TEST(ArrivalNodes, IsThatOfASocketIfTheSystemReportsIt) {
   runtime::Topology machine = runtime::live_topology().value();
   const auto far = static_cast<std::uint16_t>(machine.nodes.size());
   machine.nodes.push_back({.node = NumaNodeId{far}, .os_index = 0, .memory_bytes = 0, .pus = {}});
   for (runtime::ProcessingUnit& unit : machine.pus) {
-    unit.node = NumaNodeId{far};  // so that it is no default
+    unit.node = NumaNodeId{far};  // so that it differs from a default
   }
   const int accepted = connect_and_accept();
   int cpu = -1;

@@ -1,12 +1,12 @@
-// What goes where is a pure function of the loads: here are loads, and what is made of them.
-#include "server/net/balance.hpp"
+// Which connections move where is a pure function of the workers' loads: tables of loads and the resulting moves.
+#include "server/net/worker/balance.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <vector>
 
-#include "server/net/run_delay.hpp"
+#include "server/net/observe/run_delay.hpp"
 
 namespace mxkv::server::test {
 namespace {
@@ -37,14 +37,14 @@ std::vector<ConnectionWork> connections(const std::vector<std::uint64_t>& work) 
   return all;
 }
 
-TEST(BusyThousandths, AreWhatWasNotIdleOrCouldNotRun) {
+TEST(BusyThousandths, CountTimeNotIdleOrWaitingForACpu) {
   EXPECT_EQ(busy_thousandths(1'000'000, 250'000, 0), 750U);
   EXPECT_EQ(busy_thousandths(1'000'000, 900'000, 850'000), 950U);
   EXPECT_EQ(busy_thousandths(1'000'000, 100'000, 500'000), 1000U) << "it waited while it was busy, too";
   EXPECT_EQ(busy_thousandths(1'000'000, 5'000'000, 0), 0U) << "a sum that was counted twice";
 }
 
-TEST(RunDelay, OfAThreadThatIsNotKnownIsWhatItWas) {
+TEST(RunDelay, OfAnUnknownThreadIsTheLastValue) {
   RunDelay delay;
   EXPECT_EQ(delay.sum_ns(7), 7U);
   delay.note_thread();
@@ -58,11 +58,11 @@ TEST(ChooseTaker, TheIdleOneTakesFromTheBusyOne) {
   EXPECT_EQ(taker({1000, 0}, 1), std::nullopt) << "the idle one gives nothing";
 }
 
-TEST(ChooseTaker, NobodyTakesFromOneWithTimeForAllItHas) {
+TEST(ChooseTaker, NoWorkerTakesFromOneThatIsNotBusy) {
   EXPECT_EQ(taker({140, 0}, 0), std::nullopt);
 }
 
-TEST(ChooseTaker, NobodyTakesWhereTheGapIsSmall) {
+TEST(ChooseTaker, NoWorkerTakesIfTheGapIsSmall) {
   EXPECT_EQ(taker({1000, 760}, 0), std::nullopt);
   EXPECT_EQ(taker({1000, 740}, 0), 1U);
   EXPECT_EQ(taker({200, 120}, 0), std::nullopt);
@@ -137,7 +137,7 @@ TEST(ChooseConnections, NoMoreThanAllowedAtATime) {
             kRules.most_moves);
 }
 
-// Whatever the loads were, both are nearer to each other afterwards, and the taker does not become a giver.
+// After a move the two loads are nearer to each other, and the taker does not become a giver.
 TEST(ChooseConnections, MovingBackWouldGainNothing) {
   for (std::uint64_t seed = 1; seed < 500; ++seed) {
     std::vector<std::uint64_t> work;

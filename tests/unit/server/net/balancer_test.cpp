@@ -1,5 +1,5 @@
-// When a worker is told to give connections away, window by window.
-#include "server/net/balancer.hpp"
+// When the balancer asks a worker to give connections away, window by window.
+#include "server/net/worker/balancer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ using what = Balancer::Advice::what;
 
 constexpr std::uint64_t kWindowNs = 250'000'000;
 
-/// Three workers; the balancer is that of the first, which is always busy.
+/// Three workers; the balancer belongs to the first one, which is always busy.
 class BalancerTest : public testing::Test {
  protected:
   static std::vector<BalancePeer> peers(const std::array<runtime::IdleClock, 3>& clocks) {
@@ -27,7 +27,7 @@ class BalancerTest : public testing::Test {
     static_cast<void>(balancer.look(now_ns));
     EXPECT_FALSE(balancer.due(now_ns));
   }
-  /// A window in which another worker was idle for so many thousandths.
+  /// A window in which another worker was idle for so many thousandths of the time.
   what window(std::uint64_t first_idle, std::uint64_t second_idle) {
     const std::array<std::uint64_t, 3> idle{0, first_idle, second_idle};
     for (std::size_t i = 1; i < clocks.size(); ++i) {
@@ -64,7 +64,7 @@ TEST_F(BalancerTest, AGapThatPassesIsNone) {
   EXPECT_EQ(window(900, 0), what::give);
 }
 
-TEST_F(BalancerTest, WhatWasGivenHasTimeToShow) {
+TEST_F(BalancerTest, AMoveHasTimeToTakeEffect) {
   EXPECT_EQ(window(900, 900), what::note);
   EXPECT_EQ(window(900, 900), what::give);
   balancer.gave(4);

@@ -1,4 +1,4 @@
-// A certificate of its own, and its key, as files. It is the same at any time, but for its key.
+// A self-signed certificate and its key, as files. The same certificate at any time, except for its key.
 #pragma once
 
 #include <openssl/evp.h>
@@ -14,10 +14,10 @@
 
 namespace mxkv::server::test {
 
-/// A certificate of its own, and its key, as files.
+/// A self-signed certificate and its key, as files.
 class CertificateFiles {
  public:
-  /// `called`: what it is for.
+  /// `called`: the certificate's name, which says its purpose.
   explicit CertificateFiles(const std::string& called = "unit")
       : folder_(std::filesystem::temp_directory_path() /
                 ("mxkv-tls-" + std::to_string(::getpid()) + called)) {

@@ -1,5 +1,5 @@
-// However a client ends its connection, and whatever the connection waits for then, its slot is free afterwards: the descriptor,
-// the counters, the entry of the client table. A client that is reset or killed frees it at once.
+// However a client ends its connection, and whatever the connection waits for, its slot is free afterwards: descriptor,
+// counters and the entry of the client table. A client that is reset or killed frees the slot at once.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// As expect_free(), for each way, with a server of its own.
+/// Runs expect_free() for each way, with a server of its own.
 void expect_free_behind(const std::string& before, const std::vector<Way>& ways,
                         const config::LimitOptions& limits = {}) {
   for (const Way& way : ways) {
@@ -25,7 +25,7 @@ TEST(ConnectionEnds, AtRest) {
   expect_free_behind("", all_ways());
 }
 
-// The last request of a turn pauses the session, and the end is in the next turn, which reads nothing.
+// The last request of a turn pauses the session, and the connection's end arrives in the next turn, which reads nothing.
 TEST(ConnectionEnds, WhereATurnIsUsedUpToTheLastRequest) {
   const std::size_t turn = config::LimitOptions{}.requests_per_turn;
   for (const std::size_t requests : {turn - 1, turn, turn + 1, 2 * turn, 4 * turn}) {
@@ -68,7 +68,7 @@ TEST(ConnectionEnds, WhereRequestsWaitForTheirOrder) {
                      limits);
 }
 
-TEST(ConnectionEnds, InTheMiddleOfWhatItSends) {
+TEST(ConnectionEnds, InTheMiddleOfARequest) {
   for (const std::string& begun :
        {std::string{"set k 0 0 100\r\nhalf of a value"}, "set k 0 0 200000\r\n" + std::string(90'000, 'v'),
         std::string{"mb 2\r\nms a 1\r\n1\r\n"}, std::string{"get k k k"}, std::string{"ms k 10\r\n"},
@@ -114,13 +114,13 @@ TEST(ConnectionEnds, WhileItMoves) {
         server.run();
       }
       server.nets[0].give_all(server.nets[1]);
-      server.step(0);  // it goes now, or as soon as it rests
+      server.step(0);  // the connection leaves now, or as soon as it rests
       expect_free(client, ground_of(server), way, "get k\r\n");
     }
   }
 }
 
-TEST(ConnectionEnds, OfAStrangerWhoseLineIsRefused) {
+TEST(ConnectionEnds, OfAClientWithoutALoginWhoseLineIsRefused) {
   TwoWorkers server{"ann:secret\n"};
   EndingClient client{ground_of(server)};
   expect_free(client, ground_of(server), {"refused input", "get " + std::string(6000, 'k')}, "");

@@ -1,5 +1,5 @@
-// What becomes of a connection whose socket is told of once: nothing that came is lost, nothing is asked for twice.
-#include "server/net/connection.hpp"
+// Connections whose socket event is reported once: no received byte is lost, and no work is done twice.
+#include "server/net/connection/connection.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kManyRounds = 100;
 
-/// Of so many rounds, those that did anything.
+/// The number of rounds, of so many, that did any work.
 int busy_rounds(DiskServer& server) {
   int busy = 0;
   for (int round = 0; round < kManyRounds; ++round) {
@@ -37,14 +37,14 @@ std::string times(std::size_t count, const std::string& text) {
   return all;
 }
 
-/// Puts a value of so many bytes at "k", and on disk.
+/// Stores a value of so many bytes at "k", and puts it on disk.
 void store_value(DiskServer& server, Wire& wire, std::size_t bytes) {
   wire.send("set k 0 0 " + std::to_string(bytes) + "\r\n" + std::string(bytes, 'v') + "\r\n");
   server.sync();
   ASSERT_EQ(wire.received(), "STORED\r\n");
 }
 
-TEST(Connection, PausedWhoseClientLeftKeepsNoRoundBusy) {
+TEST(Connection, APausedConnectionWhoseClientLeftKeepsNoRoundBusy) {
   DiskServer server;
   Wire wire{server};
   server.disk.full = true;
@@ -63,7 +63,7 @@ TEST(Connection, PausedWhoseClientLeftKeepsNoRoundBusy) {
   EXPECT_EQ(open_connections(server), 0U);
 }
 
-TEST(Connection, PausedWhoseClientGoesOnSendingKeepsNoRoundBusy) {
+TEST(Connection, APausedConnectionWhoseClientKeepsSendingKeepsNoRoundBusy) {
   DiskServer server;
   Wire wire{server};
   server.disk.full = true;
@@ -77,18 +77,18 @@ TEST(Connection, PausedWhoseClientGoesOnSendingKeepsNoRoundBusy) {
   EXPECT_EQ(wire.received(), times(11, "END\r\n"));
 }
 
-TEST(Connection, UnreadWhoseClientLeftIsClosed) {
+TEST(Connection, AConnectionWithUnreadRepliesIsClosedWhenItsClientLeaves) {
   DiskServer server;
   Wire wire{server};
   store_value(server, wire, 100'000);
-  wire.send(times(40, "get k\r\n"));  // more than a socket takes
+  wire.send(times(40, "get k\r\n"));  // more bytes than a socket takes
   EXPECT_EQ(busy_rounds(server), 0);
   wire.leave();
   EXPECT_EQ(open_connections(server), 0U);
   EXPECT_EQ(busy_rounds(server), 0);
 }
 
-TEST(Connection, UnreadWhoseClientSendsNothingMoreIsAnsweredWhenItReads) {
+TEST(Connection, AClientThatOnlyReadsGetsItsUnreadReplies) {
   DiskServer server;
   Wire wire{server};
   store_value(server, wire, 100'000);
@@ -159,14 +159,14 @@ TEST(Connection, AWakeBeforeOrInASleepEndsIt) {
     server.net.block(server.machine[0], runtime::Poller::kForever);
     server.run();
   }
-  server.net.wake();  // taken by the round, which looks for what it is about
+  server.net.wake();  // the round takes the wake-up and looks for its cause
   server.run();
   server.net.block(server.machine[0], 1'000);
 }
 
-TEST(Connection, WhoseSocketCannotBeWaitedForIsClosedAndCountedOff) {
+TEST(Connection, AConnectionWhoseSocketCannotBeWatchedIsClosedAndUncounted) {
   DiskServer server;
-  const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // epoll takes no such thing
+  const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);  // epoll refuses plain files
   ASSERT_GE(file, 0);
   server.net.load().fetch_add(1);
   server.shared.connections.open.fetch_add(1);
@@ -177,7 +177,7 @@ TEST(Connection, WhoseSocketCannotBeWaitedForIsClosedAndCountedOff) {
 }
 
 TEST(Connection, DeepPipelinesFillARoundAndTheOthersComeInTheNext) {
-  constexpr std::size_t kDepth = 200;  // of two, more than a round takes
+  constexpr std::size_t kDepth = 200;  // two of them have more requests than a round takes
   DiskServer server;
   std::array<std::optional<Wire>, 5> wires;
   for (std::optional<Wire>& wire : wires) {
@@ -194,7 +194,7 @@ TEST(Connection, DeepPipelinesFillARoundAndTheOthersComeInTheNext) {
       if (const std::string got = wires[i]->received(); !got.empty()) {
         EXPECT_EQ(got, times(kDepth, "END\r\n"));
         ++in_this_round;
-        if (++answered[i] == 1) {  // it sends at once, and is behind all others
+        if (++answered[i] == 1) {  // it sends again at once, and is queued behind all others
           wires[i]->put(times(kDepth, "get k\r\n"));
         }
       }
@@ -206,7 +206,7 @@ TEST(Connection, DeepPipelinesFillARoundAndTheOthersComeInTheNext) {
   EXPECT_EQ(busy_rounds(server), 0);
 }
 
-TEST(Connection, DrainedIsAnsweredWhatHadComeAndClosed) {
+TEST(Connection, ADrainedConnectionAnswersItsReceivedRequestsAndCloses) {
   DiskServer server;
   Wire wire{server};
   wire.put("get k\r\nget k\r\n");

@@ -1,5 +1,5 @@
-// Who is known, at once or later; whom wrong passwords hold up; and what becomes of those who are in.
-#include "server/net/credentials.hpp"
+// Users known at once or later, the delays after wrong passwords, and connections that were logged in before a change.
+#include "server/net/users/credentials.hpp"
 
 #include <gtest/gtest.h>
 
@@ -107,7 +107,7 @@ TEST(Credentials, AHashIsVerifiedOnAThreadOfItsOwnAndKnownFromThenOn) {
   credentials.stop();
 }
 
-TEST(Credentials, WhateverIsWrongIsLookedAtForAsLong) {
+TEST(Credentials, EveryWrongLoginTakesTheSameTime) {
   Credentials credentials;
   credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
   Bell bell;
@@ -126,7 +126,7 @@ TEST(Credentials, WhateverIsWrongIsLookedAtForAsLong) {
   credentials.stop();
 }
 
-TEST(Credentials, TheHashOfAUserLetsInNobodyElse) {
+TEST(Credentials, TheHashOfAUserAdmitsNoOtherUser) {
   Credentials credentials;
   credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
   EXPECT_EQ(verdict(credentials, "bob", "secret"), login_verdict::wrong);
@@ -181,7 +181,7 @@ TEST(Credentials, WhoWaitsWhenItStopsIsJudgedWithoutABell) {
   EXPECT_EQ(waiting->verdict(), login_verdict::busy);
 }
 
-TEST(Credentials, MoreThanMayWaitAreToldThatItIsBusy) {
+TEST(Credentials, LoginsBeyondTheQueueGetBusy) {
   Credentials credentials{{.free = 0, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:x\n"));
   Bell bell;
@@ -277,7 +277,7 @@ TEST(Credentials, UsersMayBeReplacedWhileManyLogIn) {
     thread.join();
   }
   EXPECT_EQ(accepted.load(), 20);
-  credentials.stop();  // the bell goes first
+  credentials.stop();  // before the bell is destroyed
 }
 
 }  // namespace

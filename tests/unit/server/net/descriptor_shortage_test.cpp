@@ -1,6 +1,6 @@
-// What is told and counted when descriptors run out: lines at most every ten seconds, a count of all that
-// were refused.
-#include "server/net/descriptor_shortage.hpp"
+// Log lines and counters when descriptors run out: at most one line every ten seconds, and a count of all
+// refused connections.
+#include "server/net/sockets/descriptor_shortage.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 class Shortage : public testing::Test, private WarningSink {
  protected:
-  static constexpr std::uint64_t kUs = 1'000'000;  ///< of a second
+  static constexpr std::uint64_t kUs = 1'000'000;  ///< microseconds of a second
 
   void begin_and_end(std::uint64_t refused, std::uint64_t us) {
     shortage_.begin(EMFILE);

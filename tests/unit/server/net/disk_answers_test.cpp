@@ -1,4 +1,4 @@
-// Command by command: reads that wait for what they have seen, and what is said of changes that are refused.
+// Command by command: reads that wait for the disk because of data they have seen, and replies to refused changes.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -9,19 +9,19 @@
 namespace mxkv::server::test {
 namespace {
 
-/// A request that reads, and a change that makes its reply wait.
+/// A request that reads, and a change that makes the read's reply wait.
 struct Read {
   const char* name;
   std::string change;
   std::string read;
-  std::string before{};  ///< on disk by then
+  std::string before{};  ///< sent before, and on disk by then
 };
 
 std::ostream& operator<<(std::ostream& out, const Read& read) {
   return out << read.name;
 }
 
-/// Items without a field, of a form that scans write in rows, and one page of them.
+/// Items without flags, in the form that scans write in rows, and one page of them.
 constexpr const char* kRow =
     "set row0000000000001 0 0 1 noreply\r\n1\r\n"
     "set row0000000000002 0 0 1 noreply\r\n1\r\n"
@@ -86,11 +86,14 @@ INSTANTIATE_TEST_SUITE_P(
         Read{"MetaRange", "set kk 0 0 1\r\n2\r\n", "mr k p v\r\n"},
         Read{"Count", "set kk 0 0 1\r\n2\r\n", "mc k p\r\n"},
         Read{"CountOfADeletedOne", "delete k\r\n", "mc k p\r\n"},
+        Read{"Dump", "set kk 0 0 1\r\n2\r\n", "lru_crawler metadump all\r\n"},
+        Read{"DumpOfADeletedOne", "delete k\r\n", "lru_crawler mgdump all\r\n"},
+        Read{"DumpOfATouchedOne", "touch k 200\r\n", "lru_crawler metadump all\r\n"},
         Read{"Gat", "set k 0 0 1\r\n2\r\n", "gat 100 k\r\n"}),
     [](const auto& read) { return std::string{read.param.name}; });
 
-// What it tells is of another item, and none of its leaf's floor.
-TEST(ReadsOfPlainItems, DoNotWaitForWhatBecomesOfTheirNeighbours) {
+// Its reply shows another item, and nothing of its leaf's floor.
+TEST(ReadsOfPlainItems, DoNotWaitForChangesOfTheirNeighbours) {
   DiskServer server;
   Wire client{server};
   client.send(std::string{kRow} + "set k 0 100 1 noreply\r\n1\r\n");
@@ -106,7 +109,7 @@ TEST(ReadsOfPlainItems, DoNotWaitForWhatBecomesOfTheirNeighbours) {
   EXPECT_NE(client.received(), "");
 }
 
-// The horizon that the round began with knows nothing of it.
+// The horizon of the round's begin does not include the change.
 TEST(ReadsOfPlainItems, WaitForAFlushOfTheirOwnRound) {
   for (const std::string read : {"get row0000000000002\r\n", kScanOfRow}) {
     DiskServer server;
@@ -123,7 +126,7 @@ TEST(ReadsOfPlainItems, WaitForAFlushOfTheirOwnRound) {
   }
 }
 
-/// A request that may change something, and what it is told while nothing may be changed.
+/// A request that may change an item, and its reply while changes are refused.
 struct Refused {
   const char* name;
   std::string request;

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
@@ -15,10 +16,12 @@
 
 namespace mxkv::server::test {
 
-/// Follows a store's changes. Each is of the epoch that is open; sync() puts all of them on disk.
-class FakeDisk final : public DiskGate, public index::CommitListener<std::string_view> {
+/// Follows a store's changes. Each change belongs to the open epoch; sync() puts all of them on disk.
+class FakeDisk final : public CommitGate, public index::CommitListener<std::string_view> {
  public:
-  explicit FakeDisk(Store& store) : store_(store) { store.tree().commits().listen(this); }
+  explicit FakeDisk(Store& store) : CommitGate(1, {.most_waiting = 0}), store_(store) {
+    store.tree().commits().listen(this);
+  }
 
   void passed(const index::Commit<std::string_view>& commit, runtime::Worker& /*worker*/) noexcept override {
     using index::change;
@@ -26,32 +29,32 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
       recorded = current;
     }
   }
-  Round begin_round(std::size_t /*worker*/, std::uint64_t now_us) noexcept override {
+  Round begin_round(runtime::WorkerId /*worker*/, std::uint64_t now_us) noexcept override {
+    unparks += std::exchange(parked_, false) ? 1 : 0;
     mint_us = std::max(mint_us, now_us);
     return {mint_us, reads_wait ? horizon_us : WorkerContext::kNoHorizon};
   }
-  void end_round(std::size_t /*worker*/) noexcept override { ++ended_rounds; }
-  void park(std::size_t /*worker*/) noexcept override { ++parks; }
-  void unpark(std::size_t /*worker*/) noexcept override { ++unparks; }
-  void waits(std::size_t /*worker*/, bool begins) noexcept override {
-    EXPECT_NE(waiting, begins) << "it is told once";
-    waiting = begins;
+  void end_round(runtime::WorkerId /*worker*/) noexcept override { ++ended_rounds; }
+  void park(runtime::WorkerId /*worker*/) noexcept override {
+    parked_ = true;
+    ++parks;
   }
+  [[nodiscard]] bool waiting() const noexcept { return worker_waits(runtime::WorkerId{0}); }
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override { return recorded; }
   [[nodiscard]] std::uint64_t durable() const noexcept override { return on_disk; }
   [[nodiscard]] std::uint64_t broken() const noexcept override { return broken_; }
-  [[nodiscard]] bool reads_paused() const noexcept override { return full; }
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override { return full ? 1 : 0; }
   [[nodiscard]] const char* refusal() const noexcept override { return reason; }
   [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_ns; }
   [[nodiscard]] std::string_view given_up_line() const noexcept override { return line; }
 
-  /// Closes the epoch, and puts it on disk.
+  /// Closes the epoch and puts it on disk.
   void sync() {
     close();
     on_disk = current - 1;
     horizon_us = mint_us = std::max(mint_us, store_.greatest_order(0));
   }
-  /// What is recorded from now on is of another epoch.
+  /// Later changes belong to the next epoch.
   void close() { ++current; }
   void break_down() { ++broken_; }
 
@@ -62,7 +65,6 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   std::uint64_t mint_us = 0;
   bool reads_wait = true;
   bool full = false;
-  bool waiting = false;
   const char* reason = nullptr;
   std::uint64_t most_ns = 0;
   std::string_view line;
@@ -71,11 +73,14 @@ class FakeDisk final : public DiskGate, public index::CommitListener<std::string
   int unparks = 0;
 
  private:
+  void wanted() noexcept override {}
+
   Store& store_;
   std::uint64_t broken_ = 0;
+  bool parked_ = true;
 };
 
-/// One worker, which serves what connects to it.
+/// One worker, which serves the clients that connect to it.
 class DiskServer : private WarningSink, private AdminSource {
  public:
   DiskServer() {
@@ -93,13 +98,13 @@ class DiskServer : private WarningSink, private AdminSource {
     machine.runtime.drain_stopped();
   }
 
-  /// Rounds until nothing happens any more.
+  /// Runs rounds until none does any work.
   void run() {
     for (int idle = 0; idle < 3;) {
       idle = machine[0].step() ? 0 : idle + 1;
     }
   }
-  /// Puts all on disk, and lets the worker know.
+  /// Puts all changes on disk, and notifies the worker.
   void sync() {
     disk.sync();
     run();

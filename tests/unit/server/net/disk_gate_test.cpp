@@ -1,4 +1,4 @@
-// Replies that wait for the disk, clients that are not read or refused because of it, and those that are not.
+// Replies that wait for the disk, and clients that the server refuses or does not read because of the disk.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,22 +8,22 @@
 namespace mxkv::server::test {
 namespace {
 
-TEST(DiskGate, AReplyToAWriteLeavesWhenItIsOnDisk) {
+TEST(CommitGate, AReplyToAWriteLeavesWhenItIsOnDisk) {
   DiskServer server;
   Wire client{server};
   EXPECT_EQ(client.ask("set k 0 0 1\r\n1\r\n"), "");
-  EXPECT_TRUE(server.disk.waiting);
+  EXPECT_TRUE(server.disk.waiting());
   EXPECT_EQ(server.net.counters().held.load(), 1U);
   server.run();
   EXPECT_EQ(client.received(), "");
   server.sync();
   EXPECT_EQ(client.received(), "STORED\r\n");
-  EXPECT_FALSE(server.disk.waiting);
+  EXPECT_FALSE(server.disk.waiting());
   EXPECT_EQ(server.net.counters().held.load(), 0U);
 }
 
-// A write without effect has seen something too. Where nothing is recorded nothing is waited for.
-TEST(DiskGate, AWriteWithoutEffectWaitsForWhatItMayHaveSeen) {
+// A write without effect waits, too, because it has read an item. If nothing is recorded, nothing waits.
+TEST(CommitGate, AWriteWithoutEffectWaitsForTheDataThatItMayHaveSeen) {
   DiskServer server;
   Wire one{server};
   Wire other{server};
@@ -34,12 +34,12 @@ TEST(DiskGate, AWriteWithoutEffectWaitsForWhatItMayHaveSeen) {
   EXPECT_EQ(other.received(), "NOT_STORED\r\n");
 }
 
-TEST(DiskGate, AReadOfWhatIsNotOnDiskWaitsWhileOneOfAnotherKeyIsAnswered) {
+TEST(CommitGate, AReadOfDataNotOnDiskWaitsWhileAReadOfAnotherKeyIsAnswered) {
   DiskServer server;
   Wire writer{server};
   Wire reader{server};
   Wire another{server};
-  // Far apart, so that they are in leaves of their own.
+  // Far apart, so that each key has a leaf of its own.
   for (int i = 0; i < 200; ++i) {
     writer.send("set key" + std::to_string(1000 + i) + " 0 0 1 noreply\r\n1\r\n");
   }
@@ -53,7 +53,7 @@ TEST(DiskGate, AReadOfWhatIsNotOnDiskWaitsWhileOneOfAnotherKeyIsAnswered) {
   EXPECT_EQ(reader.received(), "VALUE key1000 0 1\r\n2\r\nEND\r\n");
 }
 
-TEST(DiskGate, NothingWaitsWhereRepliesNeedNot) {
+TEST(CommitGate, NothingWaitsWhereRepliesNeedNot) {
   DiskServer server;
   server.disk.reads_wait = false;
   Wire writer{server};
@@ -66,8 +66,8 @@ TEST(DiskGate, NothingWaitsWhereRepliesNeedNot) {
       << "must_wait_for() says what is there";
 }
 
-// Of many rounds that wait: what leaves is always a beginning that is on disk.
-TEST(DiskGate, RepliesOfManyRoundsLeaveInOrderAndNeverTooEarly) {
+// Many rounds that wait: the replies sent so far are always a prefix, and all of it is on disk.
+TEST(CommitGate, RepliesOfManyRoundsLeaveInOrderAndNeverTooEarly) {
   constexpr std::uint64_t kRounds = 12;
   DiskServer server;
   Wire client{server};
@@ -93,8 +93,8 @@ TEST(DiskGate, RepliesOfManyRoundsLeaveInOrderAndNeverTooEarly) {
   EXPECT_GT(steps, 2U) << "the first ones do not wait for the last";
 }
 
-// Also what is said at once stays behind what waits.
-TEST(DiskGate, LaterRepliesStayBehindOnesThatWait) {
+// Replies that need no wait stay behind replies that wait.
+TEST(CommitGate, LaterRepliesStayBehindOnesThatWait) {
   DiskServer server;
   Wire client{server};
   client.send("set k 0 0 1\r\n1\r\n");
@@ -103,7 +103,7 @@ TEST(DiskGate, LaterRepliesStayBehindOnesThatWait) {
   EXPECT_EQ(client.received().substr(0, 16), "STORED\r\nVERSION ");
 }
 
-TEST(DiskGate, ANoopBehindAQuietWriteWaitsForIt) {
+TEST(CommitGate, ANoopBehindAQuietWriteWaitsForIt) {
   DiskServer server;
   Wire client{server};
   client.send("ms k 1 q\r\n1\r\n");
@@ -112,7 +112,7 @@ TEST(DiskGate, ANoopBehindAQuietWriteWaitsForIt) {
   EXPECT_EQ(client.received(), "MN\r\n");
 }
 
-TEST(DiskGate, AClientThatQuitsIsAnsweredFirst) {
+TEST(CommitGate, AClientThatQuitsIsAnsweredFirst) {
   DiskServer server;
   Wire client{server};
   client.send("set k 0 0 1\r\n1\r\nquit\r\n");
@@ -122,7 +122,7 @@ TEST(DiskGate, AClientThatQuitsIsAnsweredFirst) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST(DiskGate, AClientThatLeavesHoldsNothingUp) {
+TEST(CommitGate, AClientThatLeavesHoldsNothingUp) {
   DiskServer server;
   Wire client{server};
   client.send("set k 0 0 1\r\n1\r\n");
@@ -131,10 +131,10 @@ TEST(DiskGate, AClientThatLeavesHoldsNothingUp) {
   server.run();
   EXPECT_EQ(server.replies.directory.entries(), 0U);
   EXPECT_EQ(server.shared.connections.open.load(), 0U);
-  EXPECT_FALSE(server.disk.waiting);
+  EXPECT_FALSE(server.disk.waiting());
 }
 
-TEST(DiskGate, TheEndOfTheServerWaitsForWhatIsHeld) {
+TEST(CommitGate, TheEndOfTheServerWaitsForHeldReplies) {
   DiskServer server;
   Wire client{server};
   client.send("set k 0 0 1\r\n1\r\n");
@@ -146,7 +146,7 @@ TEST(DiskGate, TheEndOfTheServerWaitsForWhatIsHeld) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST(DiskGate, WhatIsHeldWhenTheDiskBreaksIsNeverSent) {
+TEST(CommitGate, HeldRepliesAreNeverSentAfterTheDiskFails) {
   DiskServer server;
   Wire writer{server};
   Wire reader{server};
@@ -162,7 +162,7 @@ TEST(DiskGate, WhatIsHeldWhenTheDiskBreaksIsNeverSent) {
   EXPECT_EQ(reader.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n");
 }
 
-TEST(DiskGate, ConnectionsAreNotReadWhileTheJournalIsFull) {
+TEST(CommitGate, ConnectionsAreNotReadWhileTheJournalIsFull) {
   DiskServer server;
   Wire client{server};
   server.disk.full = true;
@@ -170,14 +170,14 @@ TEST(DiskGate, ConnectionsAreNotReadWhileTheJournalIsFull) {
   EXPECT_EQ(client.ask("get k\r\n"), "");
   EXPECT_EQ(client.ask("get l\r\n"), "");
   EXPECT_EQ(server.net.counters().journal_pauses.load(), 1U);
-  EXPECT_TRUE(server.disk.waiting);
+  EXPECT_TRUE(server.disk.waiting());
   server.disk.full = false;
   server.run();
   EXPECT_EQ(client.received(), "END\r\nEND\r\n");
-  EXPECT_FALSE(server.disk.waiting);
+  EXPECT_FALSE(server.disk.waiting());
 }
 
-TEST(DiskGate, AClientThatLeavesWhileTheJournalIsFullIsForgotten) {
+TEST(CommitGate, AClientThatLeavesWhileTheJournalIsFullIsForgotten) {
   DiskServer server;
   server.disk.full = true;
   {
@@ -189,8 +189,8 @@ TEST(DiskGate, AClientThatLeavesWhileTheJournalIsFullIsForgotten) {
   EXPECT_EQ(server.shared.connections.open.load(), 0U);
 }
 
-// The time that replies are held is not the client's.
-TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
+// The time that replies are held does not count as the client's idle time.
+TEST(CommitGate, NoClientIsIdleWhileItsReplyIsHeld) {
   DiskServer server;
   config::LimitOptions limits = server.limits;
   limits.idle_timeout_ms = 1000;
@@ -211,7 +211,7 @@ TEST(DiskGate, NoClientIsIdleWhileItsReplyIsHeld) {
 
 constexpr std::string_view kGivenUp = "SERVER_ERROR outcome unknown\r\n";
 
-/// Gives replies up after ten seconds, and tells the clients.
+/// Gives replies up after ten seconds, and closes their connections.
 struct ImpatientServer : DiskServer {
   ImpatientServer() {
     disk.most_ns = 10'000'000'000;
@@ -219,7 +219,7 @@ struct ImpatientServer : DiskServer {
   }
 };
 
-TEST(DiskGate, AReplyThatWaitsForTooLongBecomesAnError) {
+TEST(CommitGate, AReplyThatWaitsForTooLongBecomesAnError) {
   ImpatientServer server;
   Wire writer{server};
   Wire idle{server};
@@ -230,12 +230,12 @@ TEST(DiskGate, AReplyThatWaitsForTooLongBecomesAnError) {
   EXPECT_EQ(writer.received(), kGivenUp);
   EXPECT_TRUE(writer.closed());
   EXPECT_EQ(server.net.counters().journal_closed.load(), 1U);
-  EXPECT_FALSE(server.disk.waiting);
+  EXPECT_FALSE(server.disk.waiting());
   server.sync();
   EXPECT_EQ(idle.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n") << "it was done all the same";
 }
 
-TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
+TEST(CommitGate, AClientWhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
   ImpatientServer server;
   Wire client{server};
   for (int i = 0; i < 5; ++i) {
@@ -243,7 +243,7 @@ TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
     server.pass_s(8);
     server.disk.close();
     client.send("set k 0 0 1\r\n2\r\n");
-    server.disk.on_disk = server.disk.current - 1;  // the first of the two alone
+    server.disk.on_disk = server.disk.current - 1;  // only the first of the two
     server.run();
     EXPECT_EQ(client.received(), "STORED\r\n");
     server.pass_s(8);
@@ -253,7 +253,7 @@ TEST(DiskGate, WhoseRepliesLeaveOneAfterTheOtherIsNotGivenUp) {
   EXPECT_FALSE(client.closed());
 }
 
-TEST(DiskGate, PacketsAreNotMixedWithALineOfText) {
+TEST(CommitGate, PacketsAreNotMixedWithALineOfText) {
   ImpatientServer server;
   Wire client{server};
   const std::string set{
@@ -266,7 +266,7 @@ TEST(DiskGate, PacketsAreNotMixedWithALineOfText) {
   EXPECT_TRUE(client.closed());
 }
 
-TEST(DiskGate, WhoIsNotReadForTooLongIsToldSo) {
+TEST(CommitGate, AClientThatIsNotReadForTooLongGetsAnError) {
   ImpatientServer server;
   Wire client{server};
   server.disk.full = true;
@@ -275,10 +275,10 @@ TEST(DiskGate, WhoIsNotReadForTooLongIsToldSo) {
   server.pass_s(11);
   EXPECT_EQ(client.received(), kGivenUp);
   EXPECT_TRUE(client.closed());
-  EXPECT_FALSE(server.disk.waiting);
+  EXPECT_FALSE(server.disk.waiting());
 }
 
-TEST(DiskGate, WhatWasHeldWhenTheDiskBrokeIsToldToBeUnknown) {
+TEST(CommitGate, RepliesHeldWhenTheDiskFailedBecomeOutcomeUnknown) {
   ImpatientServer server;
   Wire writer{server};
   writer.send("set k 0 0 1\r\n1\r\n");
@@ -288,7 +288,7 @@ TEST(DiskGate, WhatWasHeldWhenTheDiskBrokeIsToldToBeUnknown) {
   EXPECT_TRUE(writer.closed());
 }
 
-TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
+TEST(CommitGate, AWorkerParksAfterTheEndOfItsRoundUnlessBytesHaveArrived) {
   DiskServer server;
   runtime::Worker& worker = server.machine[0];
   EXPECT_EQ(server.disk.unparks, 1) << "the first round";
@@ -302,7 +302,7 @@ TEST(DiskGate, AWorkerParksBehindTheEndOfItsRoundAndNotOverWhatHasCome) {
   client.send("set k 0 0 1\r\n1\r\n");
   EXPECT_EQ(server.disk.unparks, 2);
   server.disk.sync();
-  server.net.block(worker, runtime::Poller::kForever);  // and would for ever
+  server.net.block(worker, runtime::Poller::kForever);  // it would block for ever
   EXPECT_EQ(server.disk.parks, 1);
   server.run();
   EXPECT_EQ(client.received(), "STORED\r\n");

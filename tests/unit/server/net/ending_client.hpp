@@ -1,4 +1,4 @@
-// A client that ends its connection in one of many ways, and what has to be free then.
+// A client that ends its connection in one of many ways, and checks that the server has freed everything of it.
 #pragma once
 
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -17,19 +18,19 @@
 #include <thread>
 #include <utility>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 #include "tests/unit/server/net/loopback_listener.hpp"
 
 namespace mxkv::server::test {
 
-/// The server's side of a test: stepped by hand.
+/// The server under test, stepped by hand.
 struct Ground {
   NetWorker& net;
   NetShared& shared;
-  std::function<void()> run;  ///< rounds until nothing happens any more
+  std::function<void()> run;  ///< rounds until none does any work
 };
 
-/// Runs the server until `what()`. An upper bound on waiting, never a measure.
+/// Runs the server until `what()` holds. The bound is an upper bound on waiting, never a measure.
 template <class F>
 bool wait_until(const Ground& ground, const F& what) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{120};
@@ -45,7 +46,7 @@ bool wait_until(const Ground& ground, const F& what) {
   }
 }
 
-/// Both ends of a connection by TCP.
+/// Both ends of a TCP connection.
 inline std::array<int, 2> tcp_sockets() {
   const LoopbackListener listener;
   const int client = listener.connect();
@@ -63,14 +64,14 @@ inline std::string copies_of(std::size_t count, const std::string& text) {
   return all;
 }
 
-/// How a client ends: bytes that are the end of what it says, then what it does with its socket.
+/// How a client ends: the last bytes that it sends, then what it does with its socket.
 struct Way {
   enum class act { nothing, half_close, close, reset, killed };
   const char* name;
   std::string bytes;
   act then = act::nothing;
 
-  /// Nothing can reach it any more, whatever the server waits for.
+  /// Whether no byte can reach the client any more, whatever the server waits for.
   [[nodiscard]] bool is_hard() const { return then == act::reset || then == act::killed; }
 };
 
@@ -99,12 +100,12 @@ class EndingClient {
   EndingClient& operator=(const EndingClient&) = delete;
 
   [[nodiscard]] int socket() const { return socket_; }
-  /// Whether what it said first, or says with `before`, is of the text protocol.
+  /// Whether its first bytes, or those in `before`, are of the text protocol.
   [[nodiscard]] bool begins_as_text(std::string_view before) const {
     const std::string_view first = said_.empty() ? before : std::string_view{said_};
     return !first.empty() && first.front() != '\x80';
   }
-  /// Without a round of the server, unless the sockets do not take it all.
+  /// Runs no round of the server, unless the sockets cannot take all bytes.
   void put(std::string_view bytes) {
     if (said_.empty()) {
       said_ = bytes.substr(0, 1);
@@ -118,7 +119,7 @@ class EndingClient {
       }
     }
   }
-  /// Until the server has answered `text`.
+  /// Waits until the server has replied `text`.
   void ask(std::string_view bytes, std::string_view text) {
     put(bytes);
     EXPECT_TRUE(wait_until(ground_, [&] { return read().ends_with(text); })) << received_;
@@ -142,20 +143,28 @@ class EndingClient {
         break;
       case Way::act::killed: {
         std::size_t killed = 0;
-        ground_.shared.clients.kill(0, [&killed](const auto&) { return ++killed > 0; });
+        for (std::uint64_t after = 0;;) {
+          after = ground_.shared.clients.kill(after, [&](const auto& client) {
+            killed += client.socket == theirs_ ? 1U : 0U;
+            return client.socket == theirs_;
+          });
+          if (after == 0) {
+            break;
+          }
+        }
         EXPECT_EQ(killed, 1U);
         break;
       }
     }
   }
-  /// Reads what there is; whether the server has closed the connection, as far as a client sees it.
+  /// Reads all available bytes. Returns whether the server has closed the connection, as far as a client sees it.
   bool closed() {
     static_cast<void>(read());
     return socket_ < 0 || closed_;
   }
-  /// All that has come.
+  /// All bytes received so far.
   [[nodiscard]] const std::string& received() const { return received_; }
-  /// Nothing is left of it: no descriptor, no count, no entry of the client table.
+  /// Whether the server has freed the slot: no descriptor, no count, no entry of the client table.
   [[nodiscard]] std::string left_over() const {
     std::size_t entries = 0;
     ground_.shared.clients.walk(0, [&entries](const auto&) { ++entries; });
@@ -191,7 +200,7 @@ class EndingClient {
   int theirs_ = -1;
   bool closed_ = false;
   std::string received_;
-  std::string said_;  ///< the first byte
+  std::string said_;  ///< the first byte sent
 };
 
 }  // namespace mxkv::server::test

@@ -1,4 +1,4 @@
-// The ways in which clients end in tests, and the slots that must be free behind each.
+// The ways in which clients end in tests; after each of them the slot must be free.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace mxkv::server::test {
 
-/// Ways that the session has to read.
+/// Ways that the session notices by reading.
 inline std::vector<Way> said_ways() {
   return {{"quit", "quit\r\n"},
           {"HTTP", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"},
@@ -24,7 +24,7 @@ inline std::vector<Way> said_ways() {
           {"quit, and more", "quit\r\nget k\r\n"}};
 }
 
-/// Ways of the socket.
+/// Ways that the socket reports.
 inline std::vector<Way> cut_ways() {
   return {kHalfClose,
           kClose,
@@ -42,7 +42,7 @@ inline std::vector<Way> all_ways() {
   return all;
 }
 
-/// The ways of a client that has sent a request by the text protocol.
+/// The ways of a client that has sent a request of the text protocol.
 inline std::vector<Way> text_ways() {
   std::vector<Way> all = all_ways();
   std::erase_if(all, [](const Way& way) { return way.bytes.starts_with('\x80'); });
@@ -56,7 +56,7 @@ inline Ground ground_of(DiskServer& server) {
   return {server.net, server.shared, [&server] { server.run(); }};
 }
 
-/// The client ends behind `before`; then the slot is free, `lift` having ended the pause where the end has to be read first.
+/// The client ends after `before`. Then the slot is free; `lift` ends the pause first if the end must be read.
 inline void expect_free(
     EndingClient& client, const Ground& ground, const Way& way, const std::string& before,
     const std::function<void()>& lift = [] {}) {

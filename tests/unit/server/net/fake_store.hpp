@@ -1,5 +1,5 @@
-// A store for tests of sessions: a std::map, whose operations end when the test says so, in any order that
-// the real one could end them in.
+// A store for tests of sessions: a std::map whose operations complete when the test says so, in any order in which
+// the real store could complete them.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ class FakeStore final : public SessionStore {
 
   void get(std::string_view key, bool end_line, const ReplyAddress& address) {
     add([this, name = std::string(key), end_line, address] {
-      if (ReplyQueue* const replies = directory->find(address)) {
+      if (ReplyQueue* const replies = directory->find(address, Seen::nothing())) {
         if (const auto found = items.find(name); found != items.end()) {
           replies->append(address.ticket, "VALUE " + name + " 0 " + std::to_string(found->second.size()) +
                                               "\r\n" + found->second + "\r\n");
@@ -68,14 +68,14 @@ class FakeStore final : public SessionStore {
   [[nodiscard]] bool makes_room(runtime::Worker& /*worker*/, shortage /*what*/) noexcept override {
     return room_is_made;
   }
-  /// Tells the value, and the opaque to see whose flags came along.
+  /// Replies with the value and the opaque, so that a test sees whose flags arrived.
   void meta_get(std::string_view key, const protocol::MetaFlags& flags, const ReplyAddress& address) {
     add([this, name = std::string(key), opaque = std::string(flags.opaque()), address] {
       const auto found = items.find(name);
       const std::string text = found == items.end() ? "EN O" + opaque + "\r\n"
                                                     : "VA " + std::to_string(found->second.size()) + " O" +
                                                           opaque + "\r\n" + found->second + "\r\n";
-      directory->reply(address, text);
+      directory->reply(address, Seen::nothing(), text);
       directory->finished(address);
     });
   }
@@ -128,9 +128,10 @@ class FakeStore final : public SessionStore {
     add([this, removes, low = std::string(request.range.low.key), address] {
       if (removes) {
         const auto from = items.lower_bound(low);
-        directory->reply(address, "HD A" + std::to_string(std::distance(from, items.end())) + "\r\n");
+        directory->reply(address, Seen::nothing(),
+                         "HD A" + std::to_string(std::distance(from, items.end())) + "\r\n");
         items.erase(from, items.end());
-      } else if (ReplyQueue* const replies = directory->find(address)) {
+      } else if (ReplyQueue* const replies = directory->find(address, Seen::nothing())) {
         for (auto item = items.lower_bound(low); item != items.end(); ++item) {
           replies->append(address.ticket, "KEY " + item->first + "\r\n");
         }
@@ -144,7 +145,7 @@ class FakeStore final : public SessionStore {
   [[nodiscard]] std::unique_ptr<ReceivedBatch> begin_batch(std::uint32_t lines) override {
     return std::make_unique<FakeBatch>(lines);
   }
-  /// All lines or none: adding to nothing cannot be done.
+  /// Executes all lines or none. Arithmetic on a missing key fails.
   void batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> batch,
              const ReplyAddress& address) override {
     add([this, &worker, taken = std::shared_ptr<FakeBatch>(static_cast<FakeBatch*>(batch.release())),
@@ -166,15 +167,15 @@ class FakeStore final : public SessionStore {
         items = std::move(after);
       }
       taken->abandon(worker);
-      directory->reply(address, text);
+      directory->reply(address, Seen::nothing(), text);
       directory->finished(address);
     });
   }
 
-  /// A page is one key.
+  /// A page has one key.
   void dump(runtime::Worker& /*worker*/, DumpProgress& progress, const ReplyAddress& address) override {
     add([this, &progress, address] {
-      ReplyQueue* const replies = directory->find(address);
+      ReplyQueue* const replies = directory->find(address, Seen::nothing());
       const auto item =
           progress.from().empty() ? items.begin() : items.upper_bound(std::string(progress.from()));
       if (replies != nullptr) {
@@ -198,13 +199,13 @@ class FakeStore final : public SessionStore {
                  protocol::BinaryForm /*form*/) override {
     add([this, address] {
       items.clear();
-      directory->reply(address, protocol::kOk);
+      directory->reply(address, Seen::nothing(), protocol::kOk);
       directory->finished(address);
     });
     return true;
   }
 
-  /// Runs one pending operation, any of them.
+  /// Runs one pending operation, chosen at random.
   bool step(std::mt19937& random) {
     if (pending.empty()) {
       return false;
@@ -217,14 +218,14 @@ class FakeStore final : public SessionStore {
   }
 
   ConnectionTable* directory;
-  bool room_is_made = false;  ///< a session that finds no memory tries again
-  bool immediate = false;     ///< operations end before their start returns
+  bool room_is_made = false;  ///< a session without memory tries again
+  bool immediate = false;     ///< operations complete before their start returns
   std::map<std::string, std::string> items;
   std::vector<std::function<void()>> pending;
   std::size_t most_pending = 0;
-  std::size_t sets_with_memory = ~std::size_t{0};  ///< of those that come in one call
-  std::size_t most_together = 0;                   ///< gets that came in one call
-  std::vector<std::string> sample;                 ///< keys of requests of it
+  std::size_t sets_with_memory = ~std::size_t{0};  ///< how many sets of one call find memory
+  std::size_t most_together = 0;                   ///< the largest number of gets in one call
+  std::vector<std::string> sample;                 ///< keys of sampled requests
 
  private:
   static std::string run_line(const FakeBatch::Line& line, std::map<std::string, std::string>& among) {
@@ -259,7 +260,7 @@ class FakeStore final : public SessionStore {
     most_pending = std::max(most_pending, pending.size());
   }
 
-  /// md and ma; they tell the opaque, too.
+  /// md and ma; the replies have the opaque, too.
   void mutate_meta(const protocol::PointRequest& request, ReplyAddress address, CommitSeq seq) {
     add_write(address, seq, [this, op = request.op, key = std::string(request.key), meta = *request.flags] {
       const auto found = items.find(key);
@@ -282,7 +283,7 @@ class FakeStore final : public SessionStore {
         add_write(address, seq, apply);  // as if parked and spawned again
         return;
       }
-      directory->reply(address, apply());
+      directory->reply(address, Seen::nothing(), apply());
       directory->finished_write(address, seq);
     });
   }

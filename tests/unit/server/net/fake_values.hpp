@@ -1,4 +1,4 @@
-// What a fake store makes of values and batches that a session received: plain text, and their memory back.
+// Values and batches that a fake store received from a session: plain text; their memory is given back.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace mxkv::server::test {
 
-/// A value that was received whole, with its memory until release().
+/// A complete value, which owns its memory until release().
 struct FakeValue {
   explicit FakeValue(ItemBuilder& builder) : FakeValue(builder.request(), builder) {}
   FakeValue(Item& whole, bool meta)
@@ -39,11 +39,11 @@ struct FakeValue {
   void release(runtime::Worker& worker) { Item::destroy(worker, std::exchange(item, nullptr)); }
 
   protocol::verb op;
-  std::string opaque;  ///< of ms
+  std::string opaque;  ///< the opaque of ms
   Item* item;
 };
 
-/// Lines of a batch: what they bring, in a form that outlives the request.
+/// The lines of a batch, in a form that outlives the request.
 class FakeBatch final : public ReceivedBatch {
  public:
   struct Line {

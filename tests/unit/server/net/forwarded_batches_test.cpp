@@ -1,4 +1,4 @@
-// Batches and flush_all of a cluster: a batch is done whole on one node, or not at all; a flush reaches all nodes.
+// Batches and flush_all in a cluster: one node executes a whole batch or nothing of it; a flush reaches all nodes.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -47,7 +47,7 @@ TEST(ForwardedBatches, ABatchOfSeveralShardsIsRefusedWhereverTheseAre) {
   }
 }
 
-TEST(ForwardedBatches, OtherNodesAreToldWhereItsKeysAre) {
+TEST(ForwardedBatches, APeerIsSentToTheOwnerOfTheBatchsKeys) {
   Nodes nodes;
   BlockingClient peer{nodes[0].peer_port()};
   EXPECT_EQ(peer.ask("mb 2\r\nms key 1\r\nx\r\nmg key v\r\n"),
@@ -68,7 +68,7 @@ TEST(ForwardedBatches, AShardThatLeavesAmongItsLinesTakesTheBatchWithIt) {
   EXPECT_EQ(owner.ask("mg key v f\r\nmg kiwi s\r\n"), "VA 2 f7\r\n11\r\nHD s100000\r\n");
 }
 
-// What came of batches counts as memory, wherever their keys are.
+// Replies of batches count as memory, on whichever node their keys are.
 TEST(ForwardedBatches, UnfinishedOnesTakeNoMoreMemoryThanThereIs) {
   const std::string value(1'000'000, 'x');
   std::string lines = "mb 4\r\n";
@@ -91,7 +91,8 @@ TEST(ForwardedBatches, UnfinishedOnesTakeNoMoreMemoryThanThereIs) {
     clients.clear();
     BlockingClient one{nodes[node].port()};
     std::string reply;
-    for (int i = 0; i < 500 && !reply.starts_with("HD"); ++i) {  // until those that left are noticed
+    for (int i = 0; i < 500 && !reply.starts_with("HD");
+         ++i) {  // until the server notices the clients that left
       std::this_thread::sleep_for(std::chrono::milliseconds{2});
       reply = one.ask(lines + "mg kept\r\n");
     }
@@ -124,7 +125,7 @@ TEST(ForwardedBatches, AFlushReachesAllNodes) {
   }
 }
 
-TEST(ForwardedBatches, AFlushSaysWhatItDidNotReach) {
+TEST(ForwardedBatches, AFlushNamesAShardWithoutAnOwner) {
   Nodes nodes{{.patience_ms = 50}};
   nodes[0].forget(2);
   BlockingClient client{nodes[0].port()};

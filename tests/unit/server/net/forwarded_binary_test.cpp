@@ -1,4 +1,4 @@
-// Clients of the binary protocol at a node that does not have their keys: they get the packets that the owner gives.
+// Clients of the binary protocol at a node without their keys: they get the same packets as from the owner.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -24,7 +24,7 @@ using Answers = std::vector<std::string>;
 
 const std::string kNoop = Packet{.code = opcode::noop, .opaque = "last"}.wire();
 
-/// What is answered to packets, up to the answer to a noop behind them.
+/// The replies to packets, up to the reply to a final noop.
 Answers ask(const BlockingClient& client, const std::string& packets) {
   client.send(packets + kNoop);
   const std::string end = "\x81\x0a" + std::string(10, '\0') + "last" + std::string(8, '\0');
@@ -35,11 +35,11 @@ Answers ask(const BlockingClient& client, const std::string& packets) {
   return all_told(all);
 }
 
-/// Uniques grow from one item to the next: that there is one counts.
-Answers without_uniques(Answers answers) {
-  static const std::regex kUnique{" cas [0-9]+"};
+/// Cas values grow from one item to the next, so only their presence is compared.
+Answers without_cas(Answers answers) {
+  static const std::regex kCas{" cas [0-9]+"};
   for (std::string& answer : answers) {
-    answer = std::regex_replace(answer, kUnique, " cas #");
+    answer = std::regex_replace(answer, kCas, " cas #");
   }
   return answers;
 }
@@ -49,7 +49,7 @@ std::string in(opcode code, const std::string& key, const std::string& value = {
   return Packet{.code = code, .key = key, .value = value, .extras = extras, .cas = cas}.wire();
 }
 
-/// One conversation about a key that has no item at its beginning; each opcode, loud and quiet.
+/// One conversation about a key without an item at the beginning; each opcode, loud and quiet.
 std::vector<std::string> conversation(const std::string& key) {
   const std::string time = big(1000, 4);
   std::vector<std::string> all;
@@ -120,22 +120,22 @@ TEST(ForwardedBinary, EveryRequestIsAnsweredAsByTheOwner) {
     std::string pipeline;
     Answers all;
     for (const std::string& packet : conversation(key)) {
-      const Answers direct = without_uniques(ask(owner, packet));
+      const Answers direct = without_cas(ask(owner, packet));
       all.insert(all.end(), direct.begin(), direct.end());
       pipeline += packet;
     }
     Answers one_by_one;
     for (const std::string& packet : conversation(key)) {
-      const Answers answers = without_uniques(ask(other, packet));
+      const Answers answers = without_cas(ask(other, packet));
       one_by_one.insert(one_by_one.end(), answers.begin(), answers.end());
     }
     EXPECT_EQ(one_by_one, all);
-    EXPECT_EQ(without_uniques(ask(other, pipeline)), all);
+    EXPECT_EQ(without_cas(ask(other, pipeline)), all);
     EXPECT_GE(nodes[0].cluster().forwarded().requests, 2 * conversation(key).size());
   }
 }
 
-/// Any request, maybe one that is none.
+/// A random packet, which may be malformed.
 std::string some_packet(std::mt19937& dice) {
   const auto below = [&dice](std::size_t n) { return static_cast<std::size_t>(dice() % n); };
   const std::vector<std::string> keys{"key",
@@ -207,26 +207,25 @@ TEST(ForwardedBinary, RandomRequestsAreAnsweredAsByOneNode) {
       for (std::size_t packets = 1 + dice() % 30; packets > 0; --packets) {
         pipeline += some_packet(dice);
       }
-      ASSERT_EQ(without_uniques(ask(other, pipeline)), without_uniques(ask(alone, pipeline)))
-          << seed << " " << round;
+      ASSERT_EQ(without_cas(ask(other, pipeline)), without_cas(ask(alone, pipeline))) << seed << " " << round;
     }
   }
 }
 
-TEST(ForwardedBinary, UniquesAreTheOwners) {
+TEST(ForwardedBinary, CasValuesAreTheOwners) {
   Nodes nodes;
   const BlockingClient owner{nodes[1].port()};
   const BlockingClient other{nodes[0].port()};
   other.send("");
   const std::string stored = ask(other, in(opcode::set, "key", "one", set_extras())).at(0);
-  const std::string unique = stored.substr(stored.find("cas ") + 4);
+  const std::string cas = stored.substr(stored.find("cas ") + 4);
   EXPECT_EQ(ask(owner, in(opcode::get, "key")), ask(other, in(opcode::get, "key")));
-  EXPECT_THAT(ask(owner, in(opcode::get, "key")).at(0), HasSubstr("cas " + unique));
-  EXPECT_THAT(ask(other, in(opcode::set, "key", "two", set_extras(), std::stoull(unique))).at(0),
+  EXPECT_THAT(ask(owner, in(opcode::get, "key")).at(0), HasSubstr("cas " + cas));
+  EXPECT_THAT(ask(other, in(opcode::set, "key", "two", set_extras(), std::stoull(cas))).at(0),
               HasSubstr("1 0 opaq cas "));
-  EXPECT_EQ(ask(other, in(opcode::set, "key", "three", set_extras(), std::stoull(unique))),
+  EXPECT_EQ(ask(other, in(opcode::set, "key", "three", set_extras(), std::stoull(cas))),
             Answers{"1 2 opaq: Data exists for key."});
-  EXPECT_EQ(ask(other, in(opcode::remove, "key", {}, {}, std::stoull(unique))),
+  EXPECT_EQ(ask(other, in(opcode::remove, "key", {}, {}, std::stoull(cas))),
             Answers{"4 2 opaq: Data exists for key."});
 }
 
@@ -240,10 +239,10 @@ TEST(ForwardedBinary, KeysOfManyNodesAreAnsweredInTheirOrder) {
     gets += in(opcode::getkq, key) + in(opcode::getkq, std::string{key} + " missing");
     all.push_back(std::string{"13 0 opaq cas # extras 0 key "} + key + ": of " + key);
   }
-  EXPECT_EQ(without_uniques(ask(client, gets)), all);
+  EXPECT_EQ(without_cas(ask(client, gets)), all);
 }
 
-TEST(ForwardedBinary, AValueThatIsTooLargeTakesAwayWhatWasThere) {
+TEST(ForwardedBinary, AValueThatIsTooLargeDeletesTheOldValue) {
   Nodes nodes;
   const BlockingClient client{nodes[0].port()};
   const std::string large(1'048'577, 'x');
@@ -257,7 +256,7 @@ TEST(ForwardedBinary, AValueThatIsTooLargeTakesAwayWhatWasThere) {
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 0U);
 }
 
-TEST(ForwardedBinary, WhatCannotBeDoneIsAnError) {
+TEST(ForwardedBinary, ARequestThatCannotBeExecutedIsAnError) {
   Nodes nodes{{.patience_ms = 50}};
   nodes[0].forget(1);
   const BlockingClient client{nodes[0].port()};

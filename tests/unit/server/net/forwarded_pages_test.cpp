@@ -1,5 +1,5 @@
-// Many pages at once that another node has, from more clients than there is room for their pages, between writes. Who
-// waits for room must not keep those waiting that are to give some back.
+// Many pages at once from another node, from more clients than there is room for pages, between writes.
+// Requests that wait for room must not block the requests that will free some.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ std::string key_of(int n) {
   return std::string(1, static_cast<char>('a' + n % 26)) + std::to_string(100'000 + n);
 }
 
-TEST(ForwardedPages, AllAreAnsweredWhateverElseIsOnTheirWay) {
+TEST(ForwardedPages, AllAreAnsweredWhateverElseIsInFlight) {
   Nodes nodes{{.answer_ms = 60'000}, 1, std::size_t{32} << 20U};
   {
     BlockingClient loads{nodes[0].port()};

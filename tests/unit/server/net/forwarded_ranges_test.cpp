@@ -1,5 +1,5 @@
-// Ranges of a cluster: whoever follows the cursors finds all keys of all nodes, each once and in their order, whichever
-// node is asked; counts and deletes go over all shards; operations at one moment lie in one shard.
+// Ranges in a cluster: following the cursors yields all keys of all nodes, each once and in order, whichever node
+// is asked. Counts and deletes cover all shards. Atomic operations must lie in one shard.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -14,8 +14,8 @@
 namespace mxkv::server::test {
 namespace {
 
-/// Keys of all three shards: "a00" to "a19", "hx00" to "hx19", which have their beginning from the first key of a
-/// shard, and "p", which is one itself.
+/// Keys of all three shards: "a00" to "a19", "hx00" to "hx19", which begin with the first key of a
+/// shard, and "p", which is the first key of a shard.
 class ForwardedRanges : public testing::Test {
  protected:
   ForwardedRanges() {
@@ -42,7 +42,7 @@ class ForwardedRanges : public testing::Test {
     const std::size_t begin = at + before.size();
     return at == std::string::npos ? "" : page.substr(begin, page.find_first_of(" \r", begin) - begin);
   }
-  /// The keys of a page: its lines that begin so.
+  /// The keys of a page: its lines with this prefix.
   static void take_keys(const std::string& page, std::string_view before, std::vector<std::string>& all) {
     for (std::size_t at = 0; at < page.size(); at = page.find('\n', at) + 1) {
       const std::string_view line = std::string_view{page}.substr(at);
@@ -53,7 +53,7 @@ class ForwardedRanges : public testing::Test {
       }
     }
   }
-  /// All pages of mr, and how many these were.
+  /// All pages of mr, and their number.
   static std::vector<std::string> follow_mr(BlockingClient& client, const std::string& line, int& pages) {
     std::vector<std::string> all;
     std::string cursor;
@@ -127,8 +127,8 @@ TEST_F(ForwardedRanges, PagesOfScanLeadOverAllNodes) {
   }
 }
 
-// As where a ceiling ends a page: who asks for no cursor gets one where there is more and its limit was not reached.
-TEST_F(ForwardedRanges, AScanWithoutCursorsIsToldWhereItsNodeEnds) {
+// As at a page's size limit: a client that asked for no cursor gets one if there are more keys below its limit.
+TEST_F(ForwardedRanges, AScanWithoutCursorsGetsOneAtTheEndOfItsNodesShards) {
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient client{nodes[node].port()};
     EXPECT_EQ(follow_scan(client, "scan", "a", "1000"), some(0, 101, false));
@@ -146,7 +146,7 @@ TEST_F(ForwardedRanges, ANodeOfAllShardsAnswersAsASingleServer) {
     nodes.give(shard, 1);
   }
   BlockingClient client{nodes[1].port()};
-  EXPECT_EQ(client.ask("mc - e\r\n"), "HD A40 B640\r\n");  // the keys of its own shard before
+  EXPECT_EQ(client.ask("mc - e\r\n"), "HD A40 B640\r\n");  // its store has only the keys of its former shard
   EXPECT_EQ(client.ask("scan a 100 keys\r\n").find("CURSOR"), std::string::npos);
   BlockingClient other{nodes[0].port()};
   EXPECT_EQ(other.ask("mc - e\r\n"), "HD A40 B640\r\n");
@@ -189,7 +189,7 @@ TEST_F(ForwardedRanges, DeletesGoOverAllShardsPageByPage) {
   EXPECT_EQ(client.ask("mx - q\r\nmc - e\r\n"), "HD A0 B0\r\n");
 }
 
-// More keys than a page has, with keys of bytes, flags and times to live among them.
+// More keys than fit in a page; some have arbitrary bytes, flags and times to live.
 TEST_F(ForwardedRanges, DumpsListEachKeyOnceWhicheverNodeIsAsked) {
   std::string requests;
   for (int i = 0; i < 700; ++i) {
@@ -221,7 +221,7 @@ TEST_F(ForwardedRanges, DumpsListEachKeyOnceWhicheverNodeIsAsked) {
   }
 }
 
-TEST_F(ForwardedRanges, WhatIsDoneAtOnceLiesInOneShardWhereverOthersAre) {
+TEST_F(ForwardedRanges, AnAtomicOperationMustLieInOneShard) {
   nodes.give(2, 1);
   nodes[2].know(2, nodes[1]);
   for (std::size_t node = 0; node < 3; ++node) {
@@ -232,7 +232,7 @@ TEST_F(ForwardedRanges, WhatIsDoneAtOnceLiesInOneShardWhereverOthersAre) {
   }
 }
 
-TEST_F(ForwardedRanges, WhatIsDoneAtOnceIsDoneByTheOwner) {
+TEST_F(ForwardedRanges, TheOwnerExecutesAtomicOperations) {
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient client{nodes[node].port()};
     EXPECT_EQ(client.ask("mc a Hh e\r\n"), client.ask("mc - Hh e\r\n"));
@@ -271,7 +271,7 @@ TEST_F(ForwardedRanges, WaysThatChangeLoseNoKey) {
   }
 }
 
-TEST_F(ForwardedRanges, OtherNodesAreToldWhereARangeBegins) {
+TEST_F(ForwardedRanges, APeerIsSentToTheOwnerOfARangesBegin) {
   BlockingClient peer{nodes[0].peer_port()};
   EXPECT_EQ(peer.ask("mr hx p\r\n"), "SERVER_ERROR moved " + nodes[1].peer_address() + "\r\n");
   EXPECT_EQ(peer.ask("scan q 10\r\n"), "SERVER_ERROR moved " + nodes[2].peer_address() + "\r\n");

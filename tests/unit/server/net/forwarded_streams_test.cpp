@@ -1,5 +1,5 @@
-// Random streams of requests, pipelined and cut anywhere: a node that has none of their keys, or a part of them, answers
-// byte for byte as one that has them all.
+// Random streams of requests, pipelined and cut anywhere: a node that owns none or a part of the keys replies byte for
+// byte like a node that owns all of them.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -15,13 +15,13 @@
 namespace mxkv::server::test {
 namespace {
 
-/// What depends on when it was asked, or on what else a server has stored.
+/// Parts of replies that depend on the time, or on other items of the server.
 std::string without_times(const std::string& replies) {
   static const std::regex kFlags{"( [tlc])-?[0-9]+"};
-  static const std::regex kUniques{"(VALUE [^ \r]+ [0-9]+ [0-9]+) [0-9]+\r"};
+  static const std::regex kCasValues{"(VALUE [^ \r]+ [0-9]+ [0-9]+) [0-9]+\r"};
   static const std::regex kDebug{"(exp|la|cas)=-?[0-9]+"};
   std::string told = std::regex_replace(replies, kFlags, "$1#");
-  told = std::regex_replace(told, kUniques, "$1 #\r");
+  told = std::regex_replace(told, kCasValues, "$1 #\r");
   return std::regex_replace(told, kDebug, "$1=#");
 }
 
@@ -31,7 +31,7 @@ std::string word_behind(const std::string& replies, const std::string& before) {
   return at == std::string::npos ? "" : replies.substr(begin, replies.find_first_of(" \r", begin) - begin);
 }
 
-/// What is answered to requests that are sent in pieces, whatever they are.
+/// The replies to any requests, sent in pieces.
 std::string ask_in_pieces(BlockingClient& client, RequestStream& dice, std::string_view requests) {
   const std::string last = "ms \x7f 0 Olast\r\n\r\n";
   const std::string all = std::string{requests} + last;
@@ -44,13 +44,13 @@ std::string ask_in_pieces(BlockingClient& client, RequestStream& dice, std::stri
   return client.read_to("HD Olast\r\n");
 }
 
-/// Of each kind; MXKV_STREAMS: how many in place of that.
+/// Streams of each kind; MXKV_STREAMS overrides the number.
 unsigned seeds() {
   const char* const more = std::getenv("MXKV_STREAMS");
   return more == nullptr ? 3 : static_cast<unsigned>(std::atoi(more));
 }
 
-/// Runs one stream at both; false: a reply differed.
+/// Runs one stream on both. Returns false if a reply differed.
 bool run_stream(unsigned seed, const std::string& prefix, RequestStream::Kinds kinds, std::uint16_t alone,
                 std::uint16_t routed) {
   RequestStream stream{seed, prefix, kinds};
@@ -114,7 +114,7 @@ TEST(ForwardedStreams, ANodeOfSomeKeysAnswersAsOneThatHasAll) {
   }
 }
 
-/// Six clients, two of each node, beside one node that has all; `meanwhile(left)` runs while some of them are left.
+/// Six clients, two of each node, beside one node that owns all keys; `meanwhile(left)` runs until all clients are done.
 template <class Meanwhile>
 void expect_six_answered(unsigned seed, Nodes& nodes, const Meanwhile& meanwhile) {
   RoutedNode alone{alone_options()};
@@ -146,8 +146,8 @@ TEST(ForwardedStreams, ManyClientsAreAnsweredAsByOneNode) {
   }
 }
 
-// The way to a shard changes all the time, and for moments its owner cannot answer: nothing is lost, done twice, or
-// answered to another.
+// The route to a shard changes all the time, and its owner is unreachable for moments: no request is lost, executed twice, or
+// answered to another client.
 TEST(ForwardedStreams, WaysThatChangeChangeNoAnswer) {
   for (unsigned seed = 301; seed <= 300 + seeds() && !HasFailure(); ++seed) {
     Nodes nodes{{.patience_ms = 20'000}};

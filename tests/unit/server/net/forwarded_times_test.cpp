@@ -1,4 +1,4 @@
-// The time of a request that another node answers, where that one's log holds the reply back: both nodes tell it.
+// The latency of a forwarded request whose reply the owner's log holds back: both nodes report it.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,29 +14,32 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Holds every reply to a write back until the test lets them go, as logs do until the brokers have answered.
-class LateLog final : public DiskGate {
+/// Holds every reply to a write until the test releases it, as logs do until the brokers acknowledge.
+class LateLog final : public CommitGate {
  public:
-  Round begin_round(std::size_t /*worker*/, std::uint64_t now_us) noexcept override {
+  LateLog() : CommitGate(kMostWorkers, {}) {}
+
+  Round begin_round(runtime::WorkerId /*worker*/, std::uint64_t now_us) noexcept override {
     return {now_us, WorkerContext::kNoHorizon};
   }
-  void end_round(std::size_t /*worker*/) noexcept override {}
-  void park(std::size_t /*worker*/) noexcept override {}
-  void unpark(std::size_t /*worker*/) noexcept override {}
-  void waits(std::size_t /*worker*/, bool /*begins*/) noexcept override {}
+  void end_round(runtime::WorkerId /*worker*/) noexcept override {}
+  void park(runtime::WorkerId /*worker*/) noexcept override {}
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override { return 1; }
   [[nodiscard]] std::uint64_t durable() const noexcept override { return durable_; }
   [[nodiscard]] std::uint64_t broken() const noexcept override { return 0; }
-  [[nodiscard]] bool reads_paused() const noexcept override { return false; }
-  [[nodiscard]] const char* refusal() const noexcept override { return nullptr; }
+  [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override { return 0; }
 
   void let_go() noexcept { durable_ = 1; }
 
  private:
+  static constexpr std::size_t kMostWorkers = 8;
+
+  void wanted() noexcept override {}
+
   std::atomic<std::uint64_t> durable_{0};
 };
 
-/// The longest that a node tells of commands of one kind; 0: none was timed.
+/// The longest latency that a node reports for a kind of command; 0: no request was timed.
 std::uint64_t longest_ns(RoutedNode& node, command_kind kind) {
   LatencyHistogram::Counts counts{};
   for (const RequestSampler* const sampler : node.network().samplers()) {
@@ -53,8 +56,8 @@ void wait_until(const Condition& holds) {
   ASSERT_TRUE(holds());
 }
 
-// A client that asks the owner, and one that asks another node.
-TEST(ForwardedTimes, EachNodeTellsAtLeastWhatTheClientWaitedForTheLog) {
+// One client asks the owner, one asks another node.
+TEST(ForwardedTimes, BothNodesReportTheWaitForTheLog) {
   constexpr std::chrono::milliseconds kHeldFor{60};
   for (const std::size_t asked : {std::size_t{1}, std::size_t{0}}) {
     LateLog log;

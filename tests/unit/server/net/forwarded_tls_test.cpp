@@ -1,4 +1,4 @@
-// Nodes that speak TLS to each other, and to nobody whose certificate is not one of theirs.
+// Nodes that use TLS among each other, and refuse peers whose certificate is not one of theirs.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -17,13 +17,13 @@ RoutedNode::Options speaking(const config::TlsOptions& tls, std::uint32_t patien
 }
 
 constexpr std::uint32_t kShortMs = 300;
-/// To clients of a node that finds no way to another one.
+/// The reply of a node that cannot reach the owner.
 std::string unreached(int shard, const RoutedNode& owner) {
   return "SERVER_ERROR shard " + std::to_string(shard) + ": its owner " + owner.peer_address() +
          " cannot be reached\r\n";
 }
 
-TEST(ForwardedTls, WhatIsAskedOfAnotherNodeGoesByTls) {
+TEST(ForwardedTls, ForwardedRequestsUseTls) {
   const Files files;
   Nodes nodes{Kinds{{speaking(files.options_of_node("unit"))}}};
   BlockingClient client{nodes[0].port()};
@@ -70,13 +70,13 @@ TEST(ForwardedTls, ANodeThatStartedAnewIsAskedAgain) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(client.ask("get key\r\n" + set("key", "x") + "get key\r\n"),
               "END\r\nSTORED\r\nVALUE key 0 1\r\nx\r\nEND\r\n");
-    nodes.start_again(1);  // by connections that say so, with nothing owed
+    nodes.start_again(1);  // connections end by close_notify, with no request in flight
     nodes.give(1, 1);
   }
   EXPECT_EQ(nodes[0].failed_handshake(), "");
 }
 
-TEST(ForwardedTls, WhoseCertificateIsOfAnotherAuthorityIsNotAsked) {
+TEST(ForwardedTls, ANodeWithACertificateOfAnotherAuthorityIsNotAsked) {
   const Files files;
   const Files others{"other"};
   Nodes nodes{Kinds{{speaking(files.options_of_node(), kShortMs), speaking(others.options_of_node()),
@@ -89,7 +89,7 @@ TEST(ForwardedTls, WhoseCertificateIsOfAnotherAuthorityIsNotAsked) {
   EXPECT_EQ(client.ask(set("zoo", "y")), "STORED\r\n");
 }
 
-TEST(ForwardedTls, WhoseCertificateIsForAnotherNameIsNotAsked) {
+TEST(ForwardedTls, ANodeWithACertificateForAnotherNameIsNotAsked) {
   const Files files;
   Nodes nodes{Kinds{{speaking(files.options_of_node("nodes"), kShortMs), speaking(files.options_of_node())}}};
   EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
@@ -111,7 +111,7 @@ TEST(ForwardedTls, WhoSpeaksNoneDoesNotGetIn) {
                      {.splits = {"h", "p"}, .cluster = {.patience_ms = kShortMs}},
                      speaking(files.options_of_node())}}};
   EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
-  EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("maybe since it speaks no TLS"));
+  EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("perhaps because it does not speak TLS"));
   EXPECT_EQ(BlockingClient{nodes[1].port()}.ask("get zoo\r\n"), unreached(2, nodes[2]));
   EXPECT_THAT(nodes[1].failed_handshake(), HasSubstr("it speaks TLS only"));
 }

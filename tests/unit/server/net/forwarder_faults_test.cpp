@@ -1,5 +1,5 @@
-// Requests whose keys nobody has for a while, whose owner changes, or whose connection breaks: done once, or refused so
-// that the client knows what became of them.
+// Requests whose shard has no owner for a while, whose owner changes, or whose connection breaks: they are executed once, or
+// refused so that the client knows the outcome.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -24,12 +24,12 @@ TEST(ForwarderFaults, AShardWithoutAnOwnerIsWaitedForAndThenRefused) {
             "SERVER_ERROR shard 1 has no owner\r\nSERVER_ERROR shard 1 has no owner\r\n");
   EXPECT_EQ(client.ask(set("abc", "x") + "get abc\r\n"), "STORED\r\nVALUE abc 0 1\r\nx\r\nEND\r\n");
   EXPECT_GE(nodes[0].cluster().forwarded().no_owner, 5U);
-  // Half of an answer would be told from a miss by nobody.
+  // A client could not tell half a reply from a miss.
   EXPECT_EQ(client.ask("get key abc\r\n"), "");
   EXPECT_TRUE(client.closed());
 }
 
-TEST(ForwarderFaults, WhatIsHeldGoesOnWhenThereIsAnOwner) {
+TEST(ForwarderFaults, HeldRequestsContinueWhenThereIsAnOwner) {
   Nodes nodes{{.patience_ms = 20'000}};
   nodes[0].forget(1);
   nodes[0].forget(2);
@@ -37,14 +37,14 @@ TEST(ForwarderFaults, WhatIsHeldGoesOnWhenThereIsAnOwner) {
   client.send(set("key", "x") + "get key\r\n" + set("zoo", "y") + "get zoo\r\nmn\r\n");
   std::this_thread::sleep_for(std::chrono::milliseconds{60});
   nodes[0].know(1, nodes[1]);
-  nodes.give(2, 0);  // it comes here: by its own door
+  nodes.give(2, 0);  // the shard comes to this node
   EXPECT_EQ(client.read_to("MN\r\n"),
             "STORED\r\nVALUE key 0 1\r\nx\r\nEND\r\nSTORED\r\nVALUE zoo 0 1\r\ny\r\nEND\r\nMN\r\n");
   EXPECT_EQ(client.ask("get zoo\r\n"), "VALUE zoo 0 1\r\ny\r\nEND\r\n");
   EXPECT_GE(nodes[0].cluster().forwarded().held, 2U);
 }
 
-TEST(ForwarderFaults, WhatWasSentOnIsKnownToHaveEnded) {
+TEST(ForwarderFaults, TheEndOfForwardedRequestsIsKnown) {
   Nodes nodes{{.patience_ms = 20'000}};
   Routes& routes = nodes[0].routes;
   BlockingClient client{nodes[0].port()};
@@ -52,7 +52,7 @@ TEST(ForwarderFaults, WhatWasSentOnIsKnownToHaveEnded) {
   const std::vector<std::uint64_t> before = routes.forwards_begun();
   EXPECT_TRUE(routes.forwards_ended(before));
   nodes[0].forget(1);
-  client.send(set("key", "y") + set("zoo", "y") + "get zoo\r\nmn\r\n");  // those for zoo end before it
+  client.send(set("key", "y") + set("zoo", "y") + "get zoo\r\nmn\r\n");  // the requests for zoo end before mn
   BlockingClient other{nodes[0].port()};
   other.ask("get zoo\r\n");
   const std::vector<std::uint64_t> held = routes.forwards_begun();
@@ -68,7 +68,7 @@ TEST(ForwarderFaults, AnOwnerThatHasLeftSaysWhoHasIt) {
   Nodes nodes;
   nodes[1].know(1, nodes[2]);
   nodes[2].own(1);
-  BlockingClient client{nodes[0].port()};  // it knows only who had it
+  BlockingClient client{nodes[0].port()};  // this node only knows the former owner
   EXPECT_EQ(client.ask(set("key", "x") + "get key\r\n"), "STORED\r\nVALUE key 0 1\r\nx\r\nEND\r\n");
   EXPECT_EQ(nodes[0].routes.route(1),
             (Route{Route::to::peer, nodes[0].routes.peer(nodes[2].peer_address())}));
@@ -81,7 +81,7 @@ TEST(ForwarderFaults, AnOwnerThatHasLeftSaysWhoHasIt) {
   EXPECT_EQ(client.ask("get key\r\n"), "VALUE key 0 1\r\nx\r\nEND\r\n");
 }
 
-TEST(ForwarderFaults, AnOwnerWhoseLeaseIsOverAnswersNothing) {
+TEST(ForwarderFaults, AnOwnerWhoseLeaseIsOverDoesNotReply) {
   Nodes nodes{{.patience_ms = 50}};
   BlockingClient client{nodes[1].port()};
   EXPECT_EQ(client.ask(set("key", "x")), "STORED\r\n");
@@ -113,12 +113,12 @@ TEST(ForwarderFaults, APeerThatComesBackIsFound) {
             "END\r\nSTORED\r\nVALUE key 0 1\r\ny\r\nEND\r\n");
 }
 
-/// Takes one connection, and what comes by it, and answers as the test says.
+/// Accepts one connection, reads its bytes, and replies as the test says.
 class FalsePeer {
  public:
   ~FalsePeer() { hang_up(); }
   [[nodiscard]] std::string address() const { return listener_.address(); }
-  /// The next connection's bytes, up to this end.
+  /// Returns the next connection's bytes, up to this end.
   std::string take(std::string_view end) {
     if (socket_ < 0) {
       socket_ = ::accept(listener_.socket(), nullptr, nullptr);
@@ -148,7 +148,7 @@ class FalsePeer {
   int socket_ = -1;
 };
 
-TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
+TEST(ForwarderFaults, TheOutcomeOfASentWriteIsUnknownWhenTheConnectionBreaks) {
   Nodes nodes{{.patience_ms = 20'000}, 1};
   FalsePeer peer;
   nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
@@ -158,7 +158,7 @@ TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
   peer.hang_up();
   const std::string lost = "SERVER_ERROR outcome unknown: connection to the owner of shard 1 was lost\r\n";
   EXPECT_EQ(client.read_to(lost + lost), lost + lost);
-  // Reads come again.
+  // Reads are sent again.
   client.send("get key\r\nmg lion v\r\n");
   EXPECT_EQ(peer.take("mg lion v\r\n"), "get key\r\nmg lion v\r\n");
   peer.hang_up();
@@ -169,7 +169,7 @@ TEST(ForwarderFaults, OfAWriteThatWasSentNobodyKnowsWhenTheConnectionBreaks) {
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 2U);
 }
 
-// Until the first is done nobody knows that its owner will not refuse it, and take the second.
+// Until the first request is done, its owner may still refuse it and accept the second one.
 TEST(ForwarderFaults, OfTwoWritesToOneKeyTheSecondIsSentWhenTheFirstHasEnded) {
   Nodes nodes{{.patience_ms = 20'000}, 1};
   FalsePeer peer;
@@ -195,7 +195,7 @@ TEST(ForwarderFaults, AWriteIsSentOnWhenThoseBeforeItHaveEndedHere) {
   nodes[0].routes.set(2, there);
   BlockingClient client{nodes[0].port()};
   BlockingClient other{nodes[0].port()};
-  // The one worker has taken these bytes, or will before it takes any others.
+  // The one worker has read these bytes, or will before it reads any others.
   const auto send_whole = [&](const std::string& bytes) {
     const std::uint64_t before = nodes[0].sockets().read_bytes;
     client.send(bytes);
@@ -245,7 +245,7 @@ TEST(ForwarderFaults, APeerThatIsSilentIsGivenUp) {
 
 TEST(ForwarderFaults, AnOwnerThatCannotBeReachedIsNotCalledNone) {
   Nodes nodes{{.patience_ms = 50}};
-  const std::string dead = "127.0.0.1:1";  // nobody listens there
+  const std::string dead = "127.0.0.1:1";  // no process listens there
   nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(dead)});
   nodes[0].routes.set(2, {Route::to::peer, nodes[0].routes.peer(dead)});
   BlockingClient client{nodes[0].port()};
@@ -257,13 +257,13 @@ TEST(ForwarderFaults, AnOwnerThatCannotBeReachedIsNotCalledNone) {
   nodes[0].forget(1);
   EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
   nodes[0].know(1, nodes[1]);
-  nodes[1].forget(1);  // it is reached, and does not serve
+  nodes[1].forget(1);  // reachable, but it does not serve the shard
   EXPECT_EQ(client.ask("get key\r\n"), "SERVER_ERROR shard 1 has no owner\r\n");
   nodes[1].own(1);
   EXPECT_EQ(client.ask("get key\r\n"), "END\r\n");
 }
 
-TEST(ForwarderFaults, WhatIsNoReplyEndsTheConnection) {
+TEST(ForwarderFaults, AMalformedReplyEndsTheConnection) {
   Nodes nodes{{.patience_ms = 20'000}, 1};
   FalsePeer peer;
   nodes[0].routes.set(1, {Route::to::peer, nodes[0].routes.peer(peer.address())});
@@ -278,7 +278,7 @@ TEST(ForwarderFaults, WhatIsNoReplyEndsTheConnection) {
   EXPECT_EQ(client.read_to("END\r\n"), "END\r\n");
 }
 
-// It has read nothing, and done nothing: its line is the reply of nothing that was sent.
+// The peer refuses the connection before it reads: its line is not the reply to a request.
 TEST(ForwarderFaults, APeerThatRefusesAConnectionIsAskedAgain) {
   Nodes nodes{{.patience_ms = 20'000}, 1};
   FalsePeer peer;
@@ -309,7 +309,7 @@ TEST(ForwarderFaults, NoMoreIsOnItsWayThanMayBe) {
   EXPECT_EQ(client.read_to("END\r\n"), "STORED\r\nSERVER_ERROR out of memory forwarding\r\nEND\r\n");
 }
 
-// Clients cannot keep the other nodes out.
+// Clients cannot use up the connections of the other nodes.
 TEST(ForwarderFaults, ANodeThatIsFullOfClientsIsThereForItsPeers) {
   RoutedNode::Options options{.splits = {"h"}};
   options.limits.connections = 4;
@@ -335,7 +335,7 @@ TEST(ForwarderFaults, AValueThatIsLargerThanAllMayBeHasItsWay) {
   EXPECT_EQ(client.ask("mg key s\r\n"), "HD s20000\r\n");
 }
 
-/// Counts up keys of all shards, one after the other; whether each answer was right.
+/// Increments keys of all shards in turn. Returns whether each reply was right.
 bool counts_up(std::uint16_t port, int client, int rounds, std::string& wrong) {
   BlockingClient own{port};
   std::map<std::string, int> counts;
@@ -360,7 +360,7 @@ bool counts_up(std::uint16_t port, int client, int rounds, std::string& wrong) {
   return true;
 }
 
-// All nodes are one store here: a shard moves, and its keys do not. So each client has shards of its own node's.
+// All nodes share one store here: a shard moves, but its keys do not. So each client uses shards of its own node.
 TEST(ForwarderFaults, ClientsOfAllNodesGetTheirOwnValues) {
   Nodes nodes;
   std::vector<std::thread> clients;
@@ -378,7 +378,7 @@ TEST(ForwarderFaults, ClientsOfAllNodesGetTheirOwnValues) {
   EXPECT_EQ(right, 6) << testing::PrintToString(wrong);
 }
 
-// The way to a shard's owner changes under load, and for moments there is none; the owner itself stays.
+// The route to a shard's owner changes under load, and is missing for moments; the owner itself stays.
 TEST(ForwarderFaults, RoutesThatChangeLoseNothing) {
   Nodes nodes{{.patience_ms = 20'000}};
   std::vector<std::thread> clients;

@@ -1,5 +1,5 @@
-// Requests that come to a node that does not have their keys: answered as by the node that has them, byte for byte.
-#include "server/net/forwarder.hpp"
+// Requests at a node without their keys: the replies are byte for byte those of the owner.
+#include "server/net/peers/forwarder.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,7 +11,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// One conversation about the key `%`, which begins with no item there.
+/// One conversation about the key `%`, which has no item at the beginning.
 const std::vector<std::string> kConversation = {"get %\r\n",
                                                 "set % 5 0 3\r\nabc\r\n",
                                                 "get %\r\n",
@@ -101,14 +101,14 @@ TEST(Forwarder, APipelineIsAnsweredInItsOrder) {
   BlockingClient other{nodes[2].port()};
   std::string requests;
   for (const std::string& request : kConversation) {
-    requests += request == "mn\r\n" ? "" : about(request, "key");  // it would look like the end
+    requests += request == "mn\r\n" ? "" : about(request, "key");  // mn would look like the end
   }
   const std::string direct = owner.ask(requests + requests);
   owner.ask("delete key\r\ndelete keyx\r\ndelete keyn\r\ndelete keym\r\n");
   EXPECT_EQ(other.ask(requests + requests), direct);
 }
 
-TEST(Forwarder, UniquesAreTheOwners) {
+TEST(Forwarder, CasValuesAreTheOwners) {
   Nodes nodes;
   BlockingClient owner{nodes[1].port()};
   BlockingClient other{nodes[0].port()};
@@ -116,13 +116,13 @@ TEST(Forwarder, UniquesAreTheOwners) {
   const std::string got = owner.ask("gets key\r\n");
   EXPECT_EQ(other.ask("gets key\r\n"), got);
   EXPECT_EQ(other.ask("gats 0 key\r\n"), got);
-  const std::string unique = got.substr(got.find(" 3 ") + 3, got.find('\r') - got.find(" 3 ") - 3);
-  EXPECT_EQ(other.ask("cas key 0 0 3 " + unique + "\r\ntwo\r\n"), "STORED\r\n");
-  EXPECT_EQ(other.ask("cas key 0 0 3 " + unique + "\r\ntwo\r\n"), "EXISTS\r\n");
-  EXPECT_EQ(other.ask("mg key v C" + unique + "\r\n"), owner.ask("mg key v C" + unique + "\r\n"));
-  EXPECT_EQ(other.ask("ms a2V5 3 b C" + unique + "\r\ntwo\r\n"), "EX\r\n");
+  const std::string cas = got.substr(got.find(" 3 ") + 3, got.find('\r') - got.find(" 3 ") - 3);
+  EXPECT_EQ(other.ask("cas key 0 0 3 " + cas + "\r\ntwo\r\n"), "STORED\r\n");
+  EXPECT_EQ(other.ask("cas key 0 0 3 " + cas + "\r\ntwo\r\n"), "EXISTS\r\n");
+  EXPECT_EQ(other.ask("mg key v C" + cas + "\r\n"), owner.ask("mg key v C" + cas + "\r\n"));
+  EXPECT_EQ(other.ask("ms a2V5 3 b C" + cas + "\r\ntwo\r\n"), "EX\r\n");
   EXPECT_EQ(other.ask("mg a2V5 b k c v\r\n"), owner.ask("mg a2V5 b k c v\r\n"));
-  EXPECT_EQ(other.ask("ms AAE= 3 b\r\ntwo\r\n"), "HD\r\n");  // shard 0: its own
+  EXPECT_EQ(other.ask("ms AAE= 3 b\r\ntwo\r\n"), "HD\r\n");  // shard 0, the node's own
   EXPECT_EQ(owner.ask("mg AAE= b k v\r\n"), "VA 3 kAAE= b\r\ntwo\r\n");
 }
 
@@ -171,8 +171,8 @@ TEST(Forwarder, LargeValuesGoBothWays) {
   }
 }
 
-// Whatever bytes the key has: what is sent on is one request.
-TEST(Forwarder, AValueThatIsTooLargeTakesAwayWhatWasThere) {
+// Whatever bytes the key has, it is forwarded as one request.
+TEST(Forwarder, AValueThatIsTooLargeDeletesTheOldValue) {
   Nodes nodes;
   BlockingClient owner{nodes[1].port()};
   BlockingClient other{nodes[0].port()};
@@ -191,14 +191,14 @@ TEST(Forwarder, AValueThatIsTooLargeTakesAwayWhatWasThere) {
   EXPECT_EQ(nodes[0].cluster().forwarded().lost, 0U);
 }
 
-TEST(Forwarder, ClientsThatLeaveDisturbNobody) {
+TEST(Forwarder, ClientsThatLeaveDisturbNoOthers) {
   Nodes nodes;
   for (int i = 0; i < 50; ++i) {
     BlockingClient leaves{nodes[0].port()};
     leaves.send(set("key", "x") + "get key zoo\r\nget key\r\nmg zoo v\r\n" +
                 set("zoo", std::string(20'000, 'z')));
   }
-  // Nobody waited for what they wrote, so that it may still be on its way.
+  // No client waited for these writes, so they may still be in flight.
   BlockingClient client{nodes[0].port()};
   std::string found;
   for (int i = 0; i < 1000 && found.empty(); ++i) {

@@ -1,5 +1,5 @@
-// What is asked for often is found, whatever else comes by.
-#include "server/net/hot_keys.hpp"
+// Frequently requested keys are found, whatever other keys are requested.
+#include "server/net/observe/hot_keys.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(HotKeys, AKeyOfMoreThanOneIn64IsNeverLostAmongOthers) {
   EXPECT_LE(found.size(), HotKeys::kMost);
 }
 
-TEST(HotKeys, AWindowAndTheOneBeforeAreTold) {
+TEST(HotKeys, TheCurrentWindowAndTheOneBeforeAreReported) {
   HotKeys keys;
   keys.add(kKey, "old", 0);
   keys.add(kKey, "old", HotKeys::kWindowNs - 1);
@@ -74,7 +74,7 @@ TEST(HotKeys, ARangeIsAnotherThanTheKeyOfItsName) {
   EXPECT_EQ(counts_of(keys).size(), 3U);
 }
 
-TEST(HotKeys, KeysOfAnyBytesAndLengthsAreToldApart) {
+TEST(HotKeys, KeysOfAnyBytesAndLengthsAreDistinguished) {
   HotKeys keys;
   keys.add(kKey, std::string(250, '\0'), 0);
   keys.add(kKey, std::string(249, '\0'), 0);

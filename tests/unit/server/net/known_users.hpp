@@ -1,4 +1,4 @@
-// Users of a text, for tests.
+// Users from a text, for tests.
 #pragma once
 
 #include <gtest/gtest.h>

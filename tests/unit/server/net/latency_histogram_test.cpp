@@ -1,5 +1,5 @@
-// Buckets cover all values without a gap, and percentiles are right to the width of one.
-#include "server/net/latency_histogram.hpp"
+// Buckets cover all values without a gap, and percentiles are exact to the width of a bucket.
+#include "server/net/observe/latency_histogram.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(LatencyHistogram, BucketsAreAtMostASixteenthWide) {
   }
 }
 
-TEST(LatencyHistogram, WhatIsTooLongIsInTheLastBucket) {
+TEST(LatencyHistogram, TooLongTimesAreInTheLastBucket) {
   EXPECT_EQ(LatencyHistogram::bucket_of(~std::uint64_t{0}), LatencyHistogram::kBuckets - 1);
 }
 

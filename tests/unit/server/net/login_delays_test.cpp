@@ -1,5 +1,5 @@
-// How long wrong passwords make their connection and their address wait, and that the table stays small.
-#include "server/net/login_delays.hpp"
+// How long wrong passwords delay their connection and their address, and that the table stays small.
+#include "server/net/users/login_delays.hpp"
 
 #include <gtest/gtest.h>
 

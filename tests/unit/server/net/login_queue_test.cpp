@@ -1,12 +1,12 @@
-// In which order logins are checked, and which of them lose their places.
-#include "server/net/login_queue.hpp"
+// The order in which logins are checked, and which of them lose their places.
+#include "server/net/users/login_queue.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "server/net/credentials.hpp"
+#include "server/net/users/credentials.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -90,7 +90,7 @@ TEST(LoginQueue, UsersOfAnAddressTakeTurns) {
   EXPECT_TRUE(all[0] == "ann at a" || all[1] == "ann at a");
 }
 
-TEST(LoginQueue, WhatIsNotDueWaitsAndHoldsUpNobody) {
+TEST(LoginQueue, ADelayedLoginWaitsAndHoldsUpNoOther) {
   Queue queue;
   queue.put("a", "x", trust::suspect, Queue::kNow + std::chrono::seconds{5});
   queue.put("b", "y", trust::suspect, Queue::kNow + std::chrono::seconds{1});

@@ -1,4 +1,4 @@
-// A socket that listens on a free port of 127.0.0.1, in the test's hands.
+// A listening socket on a free port of 127.0.0.1, controlled by the test.
 #pragma once
 
 #include <arpa/inet.h>
@@ -28,7 +28,7 @@ class LoopbackListener {
 
   [[nodiscard]] int socket() const { return socket_; }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(ntohs(at_.sin_port)); }
-  /// A client's end of a connection that waits to be accepted.
+  /// The client's end of a connection that waits to be accepted.
   [[nodiscard]] int connect() const {
     const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     EXPECT_EQ(::connect(client, reinterpret_cast<const sockaddr*>(&at_), sizeof at_), 0);

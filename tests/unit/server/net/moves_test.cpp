@@ -1,4 +1,4 @@
-// Connections go from one worker to another in whatever state they are, and their clients see nothing of it.
+// Connections move between workers in any state, and their clients do not notice.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,11 +28,11 @@ TEST(Moves, AnIdleConnectionIsServedByTheOther) {
   EXPECT_EQ(server.shared.connections.open.load(), 1U);
 }
 
-TEST(Moves, WhatCameWhileNobodyHadTheSocketIsRead) {
+TEST(Moves, BytesThatArrivedWhileNoWorkerHadTheSocketAreRead) {
   TwoWorkers server;
   WorkerClient client{server, 0};
   server.nets[0].give_all(server.nets[1]);
-  server.step(0);  // it is on its way
+  server.step(0);  // the connection is on its way
   EXPECT_EQ(server.listed(), 1U);
   client.put("get k\r\n");
   server.run();
@@ -163,7 +163,7 @@ TEST(Moves, OneThatIsDrainedMeanwhileIsAnsweredAndClosed) {
     server.nets[0].give_all(server.nets[1]);
     client.put("get k\r\nget k\r\n");
     if (drained == 1) {
-      server.step(0);  // it goes
+      server.step(0);  // the connection leaves
     }
     server.nets[drained].drain();
     server.run();
@@ -200,7 +200,7 @@ TEST(Moves, ConnectionsAreNeverToldOfTwiceNorMissed) {
   WorkerClient one{server, 0};
   WorkerClient two{server, 1};
   EXPECT_EQ(server.listed(), 2U);
-  EXPECT_EQ(one.ask("mn\r\n"), "MN\r\n");  // what it speaks is known from here on
+  EXPECT_EQ(one.ask("mn\r\n"), "MN\r\n");  // from here on its protocol is known
   server.nets[0].give_all(server.nets[1]);
   server.step(0);
   EXPECT_EQ(server.listed(), 2U);

@@ -1,4 +1,4 @@
-// Connections that go to and fro between two running workers, while clients ask and others look at all of them.
+// Connections move to and fro between two running workers while clients send requests and other threads list them.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// A connection comes to a worker.
+/// A connection arrives at a worker.
 class ComeTask final : public runtime::MxTask {
  public:
   ComeTask(const runtime::TaskClass* task_class, NetWorker& net, int socket) noexcept
@@ -33,7 +33,7 @@ class ComeTask final : public runtime::MxTask {
   int socket_;
 };
 
-/// All of a worker's go to another one.
+/// All connections of a worker move to another one.
 class GiveTask final : public runtime::MxTask {
  public:
   GiveTask(const runtime::TaskClass* task_class, NetWorker& from, NetWorker& to) noexcept
@@ -66,7 +66,7 @@ bool receives(int socket, const std::string& expected) {
   return got == expected;
 }
 
-/// Writes and reads back its own numbers, in pipelines that end in the middle of a line. Whether all was right.
+/// Writes its own numbers and reads them back, in pipelines that end in the middle of a line. Returns whether all were right.
 bool converses(int socket, int client) {
   const std::string key = "client-" + std::to_string(client);
   std::string rest;
@@ -99,7 +99,7 @@ bool converses(int socket, int client) {
   return true;
 }
 
-TEST(MovesBetweenThreads, RepliesAreRightAndNobodyIsLost) {
+TEST(MovesBetweenThreads, RepliesAreRightAndNoConnectionIsLost) {
   TwoWorkers server{{}, {.window_ms = 1}};
   runtime::Runtime& runtime = server.machine.runtime;
   ASSERT_TRUE(runtime.start().ok());

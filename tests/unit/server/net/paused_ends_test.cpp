@@ -1,11 +1,13 @@
-// Clients end while their connection is paused by something that others end: room, memory, a rate, a login, the journal, the
-// disk. However long that takes, one that is gone has given its slot back.
+// Clients end while their connection waits for room, memory, a rate, a login, the journal or the disk. However long the wait
+// is, the slot of a client that is gone is free at once.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
-#include "server/net/password.hpp"
+#include "server/net/users/password.hpp"
 #include "tests/unit/server/net/ending_ways.hpp"
 
 namespace mxkv::server::test {
@@ -73,7 +75,7 @@ TEST(PausedEnds, WhileItsReplyWaitsForTheDisk) {
     server.shared.workers.push_back(&server.net);
     EndingClient client{ground_of(server)};
     client.put("set k 0 0 1\r\nv\r\n");
-    ASSERT_TRUE(wait_until(ground_of(server), [&] { return server.disk.waiting; }));
+    ASSERT_TRUE(wait_until(ground_of(server), [&] { return server.disk.waiting(); }));
     expect_free(client, ground_of(server), way, "", [&] { server.sync(); });
   }
 }
@@ -111,25 +113,70 @@ TEST(PausedEnds, WhileAPageWaitsForRoom) {
   }
 }
 
-// Room is made behind all else, in several rounds. The clock stands, so that nothing is made by and by.
-TEST(PausedEnds, WhileMemoryIsMadeForItsValue) {
+// Values of others fill the room. Its client waits with a small value, which has a part of the room for itself, so that
+// other small ones have to fill this part, too. The clock stands: none of them stalls.
+TEST(PausedEnds, WhileAValueWaitsForRoom) {
   for (const Way& way : text_ways()) {
+    SCOPED_TRACE(way.name);
     TwoWorkers server;
-    EndingClient client{ground_of(server)};
-    const std::string value(20'000, 'v');
-    for (int i = 0; i < 100; ++i) {
-      client.ask("set k" + std::to_string(i) + " 0 0 20000\r\n" + value + "\r\n", "STORED\r\n");
-    }
-    runtime::MemoryBudget& budget = server.machine.runtime.budget();
-    budget.set_limit_bytes(budget.used_bytes());
-    client.put("set k 0 0 20000\r\n" + value + "\r\n");
-    for (int round = 0; round < 4; ++round) {
-      server.step(0);
-    }
-    expect_free(client, ground_of(server), way, "", [&] {
-      for (int second = 0; second < 10; ++second) {
-        server.pass_ms(1000);
+    server.machine.runtime.budget().set_limit_bytes(std::size_t{8} << 20U);
+    server.run();
+    SessionHost& host = server.nets[0].host();
+    std::deque<EndingClient> holders;
+    for (const std::uint64_t bytes :
+         {std::uint64_t{1'000'000}, SessionHost::kSmallValueBytes, std::uint64_t{20'000}}) {
+      while (host.room_for_value(bytes) != nullptr) {
+        holders.emplace_back(ground_of(server)).put("set held 0 0 " + std::to_string(bytes) + "\r\nsome");
+        server.run();
       }
+    }
+    EndingClient client{ground_of(server)};
+    client.put("set k 0 0 20000\r\n");
+    ASSERT_TRUE(wait_until(ground_of(server), [&] { return host.small_values.waiting() == 1; }));
+    client.end(way, std::string(20'000, 'v') + "\r\n");
+    server.run();
+    ASSERT_TRUE(wait_until(ground_of(server), [&] {
+      return host.small_values.waiting() == (way.is_hard() ? 0U : 1U);
+    })) << "its end is read behind its value, unless nothing reaches the client any more";
+    for (EndingClient& holder : holders) {
+      holder.end(kReset);
+    }
+    EXPECT_TRUE(wait_until(ground_of(server), [&] { return client.closed() && client.left_over().empty(); }))
+        << client.left_over();
+    EXPECT_EQ(host.values.held() + host.small_values.held() + host.small_values.waiting(), 0U);
+  }
+}
+
+// Nothing fits, whatever is removed, and the clock stands: it waits until the limit is raised.
+TEST(PausedEnds, WhileMemoryIsMadeForItsValue) {
+  StoreOptions evicts;
+  evicts.evict = true;
+  for (const Way& way : text_ways()) {
+    SCOPED_TRACE(way.name);
+    TwoWorkers server{
+        std::string{}, {.mode = config::balance_mode::off}, runtime::testing::unpinned(2), evicts};
+    // Room is looked for in each round, so that the rounds do not end by themselves.
+    const Ground ground{server.nets[0], server.shared, [&server] {
+                          for (int round = 0; round < 20; ++round) {
+                            server.step(0);
+                            server.step(1);
+                          }
+                        }};
+    EndingClient client{ground};
+    client.ask("set k 0 0 1\r\nv\r\n", "STORED\r\n");
+    server.machine.runtime.budget().set_limit_bytes(1);
+    client.put("set k 0 0 20000\r\n" + std::string(20'000, 'v') + "\r\n");
+    const std::uint64_t walks =
+        server.store.total(counter::idle_walks) + server.store.total(counter::span_walks);
+    ASSERT_TRUE(wait_until(ground, [&] {
+      return server.store.total(counter::idle_walks) + server.store.total(counter::span_walks) > walks;
+    })) << "room is made";
+    EXPECT_FALSE(client.closed());
+    EXPECT_EQ(client.received(), "") << "the value waits";
+    expect_free(client, ground, way, "", [&] {
+      EXPECT_EQ(client.received(), "") << "the value still waits";
+      EXPECT_EQ(server.connections(0), 1U);
+      server.machine.runtime.budget().set_limit_bytes(runtime::MemoryBudget::kUnlimited);
     });
   }
 }

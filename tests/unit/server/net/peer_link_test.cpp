@@ -1,6 +1,6 @@
-// A connection to another node by TLS, whose node ends it in any way and anywhere: each request is answered or lost, once, and
+// A TLS connection to another node that ends in any way and anywhere: each request is answered or lost, exactly once, and
 // the link connects again.
-#include "server/net/peer_link.hpp"
+#include "server/net/peers/peer_link.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,10 +26,10 @@ namespace {
 constexpr std::string_view kAsked = "get key\r\n";
 constexpr std::string_view kReply = "END\r\n";
 
-/// Where a node stops being a good one: it has the bytes for the next step, and does not send them.
+/// The stage at which a node stops: it has the bytes for the next step, and does not send them.
 enum class node_stage { greets, answers, rests, never };
 
-/// A node that answers each request, until the stage that it stops at.
+/// A node that replies to each request until the stage at which it stops.
 class FalseNode {
  public:
   explicit FalseNode(const Files& files) : context_(context_of(files.options_of_node())) {
@@ -41,7 +41,7 @@ class FalseNode {
 
   [[nodiscard]] std::string address() const { return listener_.address(); }
   void stop_at(node_stage at) { stops_at_ = at; }
-  /// The bytes that it would send next; none: it has not come to where it stops.
+  /// The bytes that it would send next; empty: it has not reached its last stage.
   [[nodiscard]] const std::optional<std::string>& next() const { return next_; }
   void end(ending how, std::size_t bytes) {
     end_by(socket_, how, next_->substr(0, bytes));
@@ -49,7 +49,7 @@ class FalseNode {
     stops_at_ = node_stage::never;
     peer_.reset();
   }
-  /// Its connection is gone, so that it takes the next.
+  /// Its connection has ended, so that it accepts the next one.
   void forget() {
     peer_.reset();
     next_.reset();
@@ -127,7 +127,7 @@ class PeerLinkEnds : public testing::Test, public PeerLinkOwner {
   void ask() {
     auto request = std::make_unique<ForwardedRequest>();
     request->text = kAsked;
-    now_ns_ += 10'000'000'000;  // whatever pause there was is over
+    now_ns_ += 10'000'000'000;  // every pause between attempts is over
     link_->send(std::move(request), now_ns_);
   }
   void step() {
@@ -153,7 +153,7 @@ class PeerLinkEnds : public testing::Test, public PeerLinkOwner {
     }
     return true;
   }
-  /// The link connects again and is answered. The first requests may be lost where nothing told it yet that the node left.
+  /// The link connects again and gets replies. The first requests may be lost if it has not noticed yet that the node left.
   void expect_answer() {
     node_.stop_at(node_stage::never);
     for (int tries = 0; tries < 10; ++tries) {
@@ -212,7 +212,7 @@ TEST_F(PeerLinkEnds, InAnyWayInTheHandshakeAndInAReply) {
   }
 }
 
-// It may be seen by the send that is next, in place of a read.
+// The next send may notice the end instead of a read.
 TEST_F(PeerLinkEnds, InAnyWayWhereNothingIsOwed) {
   for (const ending how : kEndings) {
     for (const std::size_t cut : {0U, 3U, 10U}) {

@@ -1,4 +1,4 @@
-// Of the requests of the sample is counted on which NUMA nodes lies what they meet.
+// Sampled requests count the NUMA nodes of the memory that they access.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,7 +18,7 @@ StoreOptions upper_levels(bool interleave) {
   return options;
 }
 
-/// Two workers on a node each.
+/// Two workers on each node.
 runtime::RuntimeOptions two_nodes() {
   runtime::RuntimeOptions options = runtime::testing::unpinned(2);
   options.workers[1].node = runtime::NumaNodeId{1};
@@ -30,7 +30,7 @@ struct Places : testing::TestWithParam<bool> {
   [[nodiscard]] PlaceCounters& of(std::uint16_t worker) {
     return *server.store.context(runtime::WorkerId{worker}).places;
   }
-  /// Gets or sets of all keys by a client of a worker.
+  /// Gets or sets of all keys, sent by a client of a worker.
   void ask(std::size_t worker, bool set) {
     WorkerClient client{server, worker};
     for (int i = 0; i < kKeys; ++i) {
@@ -46,7 +46,7 @@ struct Places : testing::TestWithParam<bool> {
   TwoWorkers server{{}, {.mode = config::balance_mode::off}, two_nodes(), upper_levels(GetParam())};
 };
 
-TEST_P(Places, WhatOneNodeStoredIsRemoteToTheOther) {
+TEST_P(Places, ItemsStoredByOneNodeAreRemoteToTheOther) {
   ask(0, true);
   ASSERT_GE(server.store.tree().root_level(), 2U) << "inner nodes count below the near ones only";
   const std::uint64_t before = of(0).all(met_memory::item);

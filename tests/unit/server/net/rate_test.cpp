@@ -1,5 +1,5 @@
-// So much a second: what may be drawn when, debts, and that many who draw at once draw no more than there is.
-#include "server/net/rate.hpp"
+// Rates: how much may be drawn when, debts, and that concurrent draws never exceed the rate.
+#include "server/net/users/rate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ TEST(Rate, ASecondsWorthMayBeDrawnAtOnceAndComesBackWithTime) {
   EXPECT_EQ(rate.room(kStart + 100 * Rate::kSecondNs), 10U) << "no more is saved";
 }
 
-TEST(Rate, WhatIsDrawnBeyondTheRoomIsADebt) {
+TEST(Rate, DrawingMoreThanIsThereIsADebt) {
   Rate rate;
   rate.set(1000);
   rate.draw(5000, kStart);

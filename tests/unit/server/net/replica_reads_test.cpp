@@ -1,5 +1,5 @@
-// Clients that take a replica's answers: where it is fresh enough it answers, and else the owner does, as it does with
-// whatever changes something.
+// Listeners with `reads: replica`: a replica that is fresh enough replies; otherwise, and for every change, the owner
+// does.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Node 0 has a copy of shard 1 that lags behind: of `key` and `lion` it knows what they were.
+/// Node 0 has a lagging replica of shard 1: it has old values of `key` and `lion`.
 class ReplicaReads : public ::testing::Test {
  protected:
   ReplicaReads() {
@@ -60,7 +60,7 @@ TEST_F(ReplicaReads, AReplicaThatIsNotFreshAsksTheOwner) {
   EXPECT_EQ(answered_here(), 1U);
 }
 
-TEST_F(ReplicaReads, WhatChangesSomethingIsTheOwners) {
+TEST_F(ReplicaReads, ChangesGoToTheOwner) {
   nodes[0].follow(1, 1s);
   BlockingClient takes{nodes[0].stale_port()};
   EXPECT_EQ(takes.ask("add key 0 0 1\r\nx\r\n"), "NOT_STORED\r\n");
@@ -74,8 +74,8 @@ TEST_F(ReplicaReads, WhatChangesSomethingIsTheOwners) {
   EXPECT_EQ(answered_here(), 0U);
 }
 
-// Whoever is told so is the only one, whichever node was asked.
-TEST_F(ReplicaReads, WhoIsToRenewAStaleItemIsToldByTheOwner) {
+// Only one client wins the renewal, whichever node it asked.
+TEST_F(ReplicaReads, TheOwnerGrantsTheRenewalOfAStaleItem) {
   nodes.give(1, 0);
   BlockingClient{nodes[0].port()}.ask("md key I T300\r\n");
   nodes.give(1, 1);
@@ -88,7 +88,7 @@ TEST_F(ReplicaReads, WhoIsToRenewAStaleItemIsToldByTheOwner) {
             "VA 3 kkey Z X\r\nnew\r\nHD s3 Z X\r\n" + value("key", "old") + "END\r\n");
 }
 
-TEST_F(ReplicaReads, WhatAPeerAsksIsNeverAReplicas) {
+TEST_F(ReplicaReads, RequestsOfPeersAreNeverAnsweredByAReplica) {
   nodes[0].follow(1, 1s);
   BlockingClient peer{nodes[0].peer_port()};
   EXPECT_EQ(peer.ask("get key\r\n"), "SERVER_ERROR moved " + nodes[1].peer_address() + "\r\n");

@@ -1,4 +1,4 @@
-// What a request's time is: from when it came until nothing of ours keeps its reply, whatever kept it meanwhile.
+// A request's latency lasts from its arrival until nothing of the server holds its reply back.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "server/net/request_sampler.hpp"
+#include "server/net/observe/request_sampler.hpp"
 #include "tests/unit/server/net/disk_fixture.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-/// Times every request, by a clock that only the test moves.
+/// Times every request, by a clock that only the test advances.
 class TimingServer : public DiskServer {
  public:
   TimingServer() { net.host().sampler.change({.sample = 1, .slow_ms = 1}); }
@@ -26,7 +26,7 @@ class TimingServer : public DiskServer {
     machine.clock.advance_us(milliseconds * 1000);
     run();
   }
-  /// How many requests of a kind were timed, and the least that a percentile of them would tell.
+  /// How many requests of a kind were timed, and the lowest value that one of their percentiles may have.
   [[nodiscard]] std::uint64_t timed(command_kind kind) {
     std::uint64_t all = 0;
     for (const std::uint64_t count : counts(kind)) {
@@ -81,7 +81,7 @@ TEST(ReplyTimes, OnlyAReadThatSawANewValueTakesUntilThatIsOnDisk) {
   EXPECT_GE(server.longest_ns(command_kind::get), 30 * kMs);
 }
 
-// Each of a pipeline waits for its own epoch, and replies without a wait stay behind held ones.
+// Each request of a pipeline waits for its own epoch, and replies without a wait stay behind held ones.
 TEST(ReplyTimes, OfAPipelineEachTakesUntilItsOwnReplyLeaves) {
   TimingServer server;
   Wire client{server};
@@ -119,7 +119,7 @@ TEST(ReplyTimes, WhereRepliesNeedNotWaitNothingIsAdded) {
   EXPECT_TRUE(server.slow().empty());
 }
 
-/// A client that has got more than its socket takes, and does not read.
+/// A client with more replies than its socket takes, which does not read.
 class DeafClient {
  public:
   explicit DeafClient(TimingServer& server) : wire(server) {
@@ -141,7 +141,7 @@ TEST(ReplyTimes, TheTimeThatAClientDoesNotReadIsItsOwn) {
   EXPECT_TRUE(server.slow().empty());
 }
 
-TEST(ReplyTimes, WhatIsHeldCountsAlsoBehindWhatAClientDoesNotRead) {
+TEST(ReplyTimes, TheTimeThatAReplyIsHeldCountsBehindUnreadReplies) {
   TimingServer server;
   DeafClient client{server};
   client.wire.send("set k 0 0 1\r\n1\r\n");
@@ -152,8 +152,8 @@ TEST(ReplyTimes, WhatIsHeldCountsAlsoBehindWhatAClientDoesNotRead) {
   EXPECT_GE(server.longest_ns(command_kind::set), 70 * kMs);
 }
 
-// It stops the server from taking requests, so its next ones came when it made room for them.
-TEST(ReplyTimes, WhatWaitsUntilAClientReadsIsItsOwnTimeToo) {
+// The unread replies stop the server from reading requests, so the next requests arrive when the client has read.
+TEST(ReplyTimes, TheTimeUntilAClientReadsDoesNotCount) {
   TimingServer server;
   config::LimitOptions limits = server.limits;
   limits.output_high_water = 150'000;
@@ -169,7 +169,7 @@ TEST(ReplyTimes, WhatWaitsUntilAClientReadsIsItsOwnTimeToo) {
   EXPECT_TRUE(server.slow().empty());
 }
 
-TEST(ReplyTimes, WhatIsNotReadWhileTheJournalIsFullTakesFromWhenItCame) {
+TEST(ReplyTimes, ARequestThatWaitsForAFullJournalIsTimedFromItsArrival) {
   TimingServer server;
   Wire client{server};
   Wire later{server};
@@ -224,7 +224,7 @@ TEST(ReplyTimes, OfTlsTooAWriteTakesUntilItIsOnDisk) {
   const Files files;
   TlsDoor tls{files.options(), files.context()};
   const Door door{.tls = &tls};
-  TimingServer server;  // it ends before the door
+  TimingServer server;  // destroyed before the door
   const std::array<int, 2> ends = sockets();
   Peer client{ends[0]};
   server.net.load().fetch_add(1);
@@ -244,7 +244,7 @@ TEST(ReplyTimes, OfTlsTooAWriteTakesUntilItIsOnDisk) {
   ASSERT_EQ(server.slow().size(), 1U);
 }
 
-TEST(ReplyTimes, WhatFindsNoPlaceIsCounted) {
+TEST(ReplyTimes, SampledRequestsWithoutAPlaceAreCounted) {
   TimingServer server;
   Wire client{server};
   std::string pipeline;

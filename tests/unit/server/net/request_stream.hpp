@@ -1,4 +1,4 @@
-// Random requests of the text protocol, of each kind, right and wrong, about few keys.
+// Random requests of the text protocol, of each kind, valid and invalid, about few keys.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline std::string base64_of(std::string_view key) {
   return text;
 }
 
-/// Requests of one client, about keys that nobody else uses.
+/// Requests of one client, about keys that no other client uses.
 class RequestStream {
  public:
   struct Kinds {
@@ -46,7 +46,7 @@ class RequestStream {
     }
     return odd();
   }
-  /// A cursor that a reply told: pages go on behind it.
+  /// A cursor of an earlier reply: pages continue after it.
   void know_cursor(std::string cursor, bool meta) { (meta ? meta_cursor_ : cursor_) = std::move(cursor); }
   unsigned below(unsigned n) { return static_cast<unsigned>(dice_() % n); }
 

@@ -1,5 +1,5 @@
-// What each role may ask for, and which keys and ranges a user with prefixes may use.
-#include "server/net/rights.hpp"
+// The requests that each role may send, and the keys and ranges that a user with prefixes may use.
+#include "server/net/users/rights.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ bool permitted(const User& user, const std::string& line) {
   return permits(user, request);
 }
 
-TEST(Rights, EachRoleMayWhatThoseBeforeItMayAndMore) {
+TEST(Rights, EachRoleHasTheRightsOfTheOnesBeforeItAndMore) {
   const std::vector<std::string> any{"version", "quit", "mn", "mb 2"};
   const std::vector<std::string> reads{"get a",    "gets a b",       "mg a v",      "me a",
                                        "scan a 5", "pscan a 5",      "mr a Hc",     "mc -",

@@ -1,5 +1,5 @@
-// Nodes of a cluster in one process: each has a runtime, a store and its sockets, and routes that the test sets. What
-// owns shards is not here: the test says who does.
+// Nodes of a cluster in one process: each has a runtime, a store and sockets. The test sets the routes, and so decides
+// which node owns a shard.
 #pragma once
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@
 
 #include "runtime/base/clock.hpp"
 #include "server/cluster/cluster_store.hpp"
-#include "server/net/network.hpp"
+#include "server/net/worker/network.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
@@ -39,11 +39,11 @@ class RoutedNode final : private WarningSink, private AdminSource {
     ClusterStoreOptions cluster{};
     std::uint16_t peer_port = 0;  ///< 0: any
     RangeLimits ranges{};
-    std::size_t memory_bytes = 0;             ///< 0: as a runtime has it that is told nothing
-    std::optional<config::TlsOptions> tls{};  ///< of nodes among each other
+    std::size_t memory_bytes = 0;             ///< 0: the runtime's default
+    std::optional<config::TlsOptions> tls{};  ///< for connections between nodes
     config::LimitOptions limits{};
     config::StatsOptions stats{};
-    DiskGate* gate = nullptr;  ///< that holds replies back; null: none does
+    CommitGate* gate = nullptr;  ///< holds replies back; null: none is held
   };
 
   explicit RoutedNode(const Options& options)
@@ -84,14 +84,14 @@ class RoutedNode final : private WarningSink, private AdminSource {
   RoutedNode& operator=(const RoutedNode&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  /// For those who take a replica's answers.
+  /// The port of clients that accept a replica's replies.
   [[nodiscard]] std::uint16_t stale_port() const noexcept { return stale_port_; }
   [[nodiscard]] std::uint16_t peer_port() const noexcept { return peer_port_; }
   [[nodiscard]] std::string peer_address() const { return "127.0.0.1:" + std::to_string(peer_port_); }
   [[nodiscard]] ClusterStore& cluster() noexcept { return cluster_; }
   [[nodiscard]] NetStats sockets() const noexcept { return network_->stats(); }
   [[nodiscard]] Network& network() noexcept { return *network_; }
-  /// What went wrong first when hands were shaken; empty: nothing did.
+  /// The first error of a handshake; empty: none.
   [[nodiscard]] std::string failed_handshake() {
     return store_.happenings().take()[static_cast<std::size_t>(happening::failed_handshake)].about;
   }
@@ -103,7 +103,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
   void know(std::uint32_t shard, const RoutedNode& owner) {
     routes.set(shard, {Route::to::peer, routes.peer(owner.peer_address())});
   }
-  /// What is there of it counts as all that was written `ago` before now.
+  /// The replica holds everything that was written at least `ago` before now.
   void follow(std::uint32_t shard, std::chrono::nanoseconds ago) {
     routes.set_fresh_from(shard, clock_.monotonic_ns() - static_cast<std::uint64_t>(ago.count()));
   }
@@ -120,7 +120,8 @@ class RoutedNode final : private WarningSink, private AdminSource {
     address.reads = reads;
     address.tls = std::move(tls);
     std::vector<ListenSocket> sockets;
-    for (int i = 0; i < 500 && sockets.empty(); ++i) {  // the one that had the port may still be closing
+    for (int i = 0; i < 500 && sockets.empty();
+         ++i) {  // the previous owner of the port may still be closing it
       if (auto opened = ListenSocket::open(address)) {
         opened.value().set_tls(address.tls ? context_of(*address.tls) : nullptr);
         sockets.push_back(std::move(opened.value()));
@@ -192,7 +193,7 @@ class BlockingClient {
       bytes.remove_prefix(static_cast<std::size_t>(sent));
     }
   }
-  /// Until `end` has come at the end; what comes before a connection ends, where it does.
+  /// Reads until `end` has come at the end, or the connection ends.
   std::string read_to(std::string_view end) {
     std::string all;
     std::array<char, 16384> buffer{};
@@ -207,7 +208,7 @@ class BlockingClient {
     }
     return all;
   }
-  /// What is answered to a request, whatever its length.
+  /// The reply to a request, whatever its length.
   std::string ask(std::string_view request) {
     constexpr std::string_view kEnd = "MN\r\n";
     send(std::string{request} + "mn\r\n");
@@ -227,7 +228,7 @@ class BlockingClient {
 /// Three nodes; shard 0 ends before "h", 1 before "p".
 class Nodes {
  public:
-  /// What each is told; where fewer are named, the others are as the last.
+  /// The settings of each node; further nodes are like the last.
   struct Kinds {
     std::vector<RoutedNode::Options> of;
   };
@@ -246,7 +247,7 @@ class Nodes {
       give(shard, shard);
     }
   }
-  /// All know it.
+  /// Every node knows the change.
   void give(std::uint32_t shard, std::size_t owner) {
     for (std::size_t i = 0; i < 3; ++i) {
       if (i == owner) {
@@ -262,7 +263,7 @@ class Nodes {
     nodes[node].reset();
     nodes[node] = std::make_unique<RoutedNode>(same);
   }
-  /// While anybody is left the way to a shard changes all the time, and for moments its owner cannot answer.
+  /// While any client runs, the route to a shard changes all the time, and its owner is unreachable for moments.
   void change_ways_while(const std::atomic<int>& left) {
     for (unsigned step = 0; left > 0; ++step) {
       const std::uint32_t shard = step % 3;
@@ -270,8 +271,9 @@ class Nodes {
       if (step % 5 == 0) {
         nodes[asks]->forget(shard);
       } else {
-        nodes[asks]->know(shard,
-                          *nodes[step % 2 == 0 ? 3 - shard - asks : shard]);  // who knows it, or has it
+        nodes[asks]->know(
+            shard,
+            *nodes[step % 2 == 0 ? 3 - shard - asks : shard]);  // a node that knows the owner, or the owner
       }
       if (step % 4 == 0) {
         nodes[shard]->routes.set_lease(shard, 1);

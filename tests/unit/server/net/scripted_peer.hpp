@@ -1,5 +1,5 @@
-// The other side of a connection by TLS whose bytes pass through the test's hands, which may cut, change and withhold them;
-// and the ways in which a connection ends without a word, or with a wrong one.
+// The other side of a TLS connection whose bytes the test may cut, change and withhold, and the ways in which a
+// connection ends without a close_notify, or with a wrong message.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,11 +10,11 @@
 #include <string_view>
 #include <utility>
 
-#include "server/net/openssl.hpp"
+#include "server/net/tls/openssl.hpp"
 
 namespace mxkv::server::test {
 
-/// What peers that connect have in common.
+/// Settings that connecting peers share.
 class ConnectingContext {
  public:
   ConnectingContext() : context_(SSL_CTX_new(TLS_client_method())) {}
@@ -27,7 +27,7 @@ class ConnectingContext {
   SSL_CTX* context_;
 };
 
-/// Speaks TLS into strings. `accepts`: it is the side that is connected to.
+/// Speaks TLS into strings. `accepts`: it is the side that accepts.
 class ScriptedPeer {
  public:
   explicit ScriptedPeer(SSL_CTX* context, bool accepts = false)
@@ -40,27 +40,27 @@ class ScriptedPeer {
   ScriptedPeer(const ScriptedPeer&) = delete;
   ScriptedPeer& operator=(const ScriptedPeer&) = delete;
 
-  /// Goes on with the handshake; returns the bytes to be sent.
+  /// Continues the handshake; returns the bytes to be sent.
   std::string shake_hands() {
     shook_ = SSL_do_handshake(ssl_) == 1;
     ERR_clear_error();
     return taken();
   }
   [[nodiscard]] bool shook_hands() const { return shook_; }
-  /// The bytes of a record with `text`; none where it cannot say that.
+  /// The bytes of a record with `text`; empty if it cannot send that.
   std::string say(std::string_view text) {
     static_cast<void>(SSL_write(ssl_, text.data(), static_cast<int>(text.size())));
     ERR_clear_error();
     return taken();
   }
-  /// The bytes that say that nothing more comes.
+  /// The bytes of a close_notify.
   std::string say_end() {
     SSL_shutdown(ssl_);
     ERR_clear_error();
     return taken();
   }
   void hear(std::string_view bytes) { BIO_write(come_, bytes.data(), static_cast<int>(bytes.size())); }
-  /// What was said in the bytes that were heard.
+  /// The plain text of the received bytes.
   std::string understood() {
     std::string all;
     std::array<char, 4096> buffer{};
@@ -86,7 +86,7 @@ class ScriptedPeer {
   bool shook_ = false;
 };
 
-/// How a connection ends that is not ended in order.
+/// The ways in which a connection ends out of order.
 enum class ending { half_close, close, junk, junk_record, alert };
 
 inline constexpr std::array kEndings{ending::half_close, ending::close, ending::junk, ending::junk_record,
@@ -97,7 +97,7 @@ inline const char* name_of(ending how) {
   return kNames[static_cast<std::size_t>(how)];
 }
 
-/// Bytes behind which nothing good comes; none where the socket alone ends.
+/// Bytes after which no valid record follows; empty if only the socket ends.
 inline std::string_view last_bytes(ending how) {
   using namespace std::string_view_literals;
   constexpr std::string_view kRecord =
@@ -116,7 +116,7 @@ inline std::string_view last_bytes(ending how) {
   return {};
 }
 
-/// Sends bytes whether or not the other side still takes them.
+/// Sends bytes whether or not the other side still reads them.
 inline void send_bytes(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -127,11 +127,11 @@ inline void send_bytes(int socket, std::string_view bytes) {
   }
 }
 
-/// Sends `good` and ends the connection so, both in one segment where both are bytes. The socket is -1 where it was closed.
+/// Sends `good` and ends the connection in this way, both in one segment if both are bytes. The socket is -1 if it was closed.
 inline void end_by(int& socket, ending how, std::string good = {}) {
   send_bytes(socket, good.append(last_bytes(how)));
   if (how == ending::close) {
-    ::close(std::exchange(socket, -1));  // a reset, where something is unread
+    ::close(std::exchange(socket, -1));  // a reset, if a byte is unread
   } else {
     ::shutdown(socket, SHUT_WR);
   }

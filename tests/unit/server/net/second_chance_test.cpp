@@ -1,5 +1,5 @@
-// Who was used lately stays; the others go first.
-#include "server/net/second_chance.hpp"
+// Recently used connections stay; the others are closed first.
+#include "server/net/connection/second_chance.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ struct Member {
 
 class SecondChanceTest : public ::testing::Test {
  protected:
-  /// Uses it, as a connection does. Returns who had to go, by number.
+  /// Uses it, as a connection does. Returns the number of the one that had to go.
   std::vector<std::ptrdiff_t> use(std::size_t i, std::size_t most = 4) {
     std::vector<std::ptrdiff_t> gone;
     Member& member = members.at(i);
@@ -34,7 +34,7 @@ class SecondChanceTest : public ::testing::Test {
   SecondChance<Member> set;
 };
 
-TEST_F(SecondChanceTest, NobodyGoesWhileThereIsRoom) {
+TEST_F(SecondChanceTest, NoneIsClosedWhileThereIsRoom) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_TRUE(use(i).empty());
     EXPECT_TRUE(use(i).empty());
@@ -44,7 +44,7 @@ TEST_F(SecondChanceTest, NobodyGoesWhileThereIsRoom) {
   EXPECT_EQ(set.size(), 4U);
 }
 
-TEST_F(SecondChanceTest, WhoIsUsedAllTheTimeStaysWhateverComes) {
+TEST_F(SecondChanceTest, AConstantlyUsedConnectionStays) {
   std::size_t returns = 0;
   for (std::size_t i = 3; i < 100; ++i) {
     for (std::size_t busy = 0; busy < 3; ++busy) {

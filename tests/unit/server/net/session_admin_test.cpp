@@ -1,4 +1,4 @@
-// Sessions that must log in first, dumps that go page by page, commands that go past the store, and samples.
+// Sessions that must log in first, paged dumps, commands that bypass the store, and samples.
 #include "tests/unit/server/net/known_users.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
 
@@ -112,7 +112,7 @@ TEST(SessionReport, AClientThatGoesInTheMiddleLeavesNothing) {
   }
 }
 
-TEST(SessionReport, AClientWithoutMemoryForItsInputIsToldBehindThePages) {
+TEST(SessionReport, AClientWithoutMemoryForItsInputGetsTheErrorBehindThePages) {
   Client client;
   client.send("stats pages\r\n");
   client.session->refuse_input();
@@ -186,7 +186,7 @@ TEST(SessionLogin, ALineThatIsTooLongIsRefusedHoweverItIsCut) {
       EXPECT_EQ(client.settle(part),
                 std::string{kNo} + std::string{more == 0 ? kNo : protocol::kNoInputMemory})
           << more << " more bytes, in pieces of " << part;
-      EXPECT_EQ(client.session->refused(), more != 0);
+      EXPECT_EQ(client.session->state().is(session_state::refused), more != 0);
     }
   }
 }
@@ -233,7 +233,7 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   EXPECT_EQ(slow.latest()[0].client, "test:1");
 }
 
-// One request in 64 is of the sample, and 64 is a multiple of most rhythms of clients.
+// One request in 64 is sampled, and 64 is a multiple of most rhythms of clients.
 TEST(SessionSample, OfAClientsRhythmEachBeatIsMetAlike) {
   runtime::ManualClock clock;
   SlowLog slow;
@@ -311,7 +311,7 @@ TEST(SessionSample, ARequestThatHasToWaitIsOneAndItsTimeGoesOn) {
   }
 }
 
-TEST(SessionSample, ABatchTellsHowManyLinesItHas) {
+TEST(SessionSample, ABatchReportsTheNumberOfItsLines) {
   runtime::ManualClock clock;
   SlowLog slow;
   Client client;

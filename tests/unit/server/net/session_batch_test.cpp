@@ -1,16 +1,16 @@
-// Batches: all lines or none, whatever is wrong with one of them the stream stays in step, and nothing of it
-// is kept.
+// Batches: all lines take effect or none. Whatever is wrong with a line, the stream stays in step, and no memory of
+// the batch is kept.
 #include <string>
 #include <vector>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {
 
-/// What `lines` are answered as a batch of `count`, with a command behind it that shows whether the stream is
-/// in step and whether anything of the batch took effect; asked with the bytes in pieces of any size.
+/// The reply to `lines` as a batch of `count`, with a final command that shows whether the stream is in step and
+/// whether any line took effect; sent in pieces of any size.
 std::string batch(std::size_t count, const std::string& lines, config::LimitOptions limits = {}) {
   std::string first;
   for (const std::size_t part : {std::size_t{1} << 20U, std::size_t{1}, std::size_t{2}, std::size_t{7}}) {
@@ -43,7 +43,7 @@ TEST(SessionBatch, ALineThatCannotBeDoneUndoesAll) {
             std::string("EX 2 NF O7\r\n") + kUntouched);
 }
 
-TEST(SessionBatch, TheFirstBadLineIsToldWhenTheLastOneCame) {
+TEST(SessionBatch, TheFirstBadLineIsReportedAfterTheLastLine) {
   const std::string good = "ms a 1\r\nx\r\n";
   config::LimitOptions limits;
   limits.value_bytes = 100;
@@ -65,7 +65,7 @@ TEST(SessionBatch, TheFirstBadLineIsToldWhenTheLastOneCame) {
   }
 }
 
-TEST(SessionBatch, WhatMayNotStandInItIsConsumedWithItsBlock) {
+TEST(SessionBatch, ForbiddenLinesAreConsumedWithTheirBlocks) {
   for (const std::string line : {"get old\r\n",
                                  "get a b c\r\n",
                                  "set k 0 0 3\r\nabc\r\n",
@@ -99,7 +99,7 @@ TEST(SessionBatch, WhatMayNotStandInItIsConsumedWithItsBlock) {
   EXPECT_EQ(batch(2, "mb x\r\nmd old\r\n"), "EX 1 " + kBad + kUntouched);
 }
 
-TEST(SessionBatch, AValueOfUnknownLengthIsToldAndEndsTheConnection) {
+TEST(SessionBatch, AValueOfUnknownLengthGetsAnErrorAndEndsTheConnection) {
   for (const std::string line : {"ms k x\r\n", "ms k\r\n", "ms k -1\r\n", "set k 0 0 x\r\n"}) {
     Client client;
     EXPECT_EQ(client.ask("mn\r\nmb 3\r\nms a 1\r\nx\r\n" + line + "md a\r\nmn\r\n"), "MN\r\nEX 2 " + kBad);
@@ -109,13 +109,13 @@ TEST(SessionBatch, AValueOfUnknownLengthIsToldAndEndsTheConnection) {
   }
 }
 
-TEST(SessionBatch, OfSeveralBadLinesTheFirstIsToldAlsoWhereALaterOneEndsTheConnection) {
+TEST(SessionBatch, OfSeveralBadLinesTheFirstIsReportedEvenIfALaterOneEndsTheConnection) {
   Client client;
   EXPECT_EQ(client.ask("mb 3\r\nmn\r\nms k x\r\nmd a\r\n"), "EX 1 CLIENT_ERROR not allowed in a batch\r\n");
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(SessionBatch, OneThatDoesNotSayHowManyLinesItHasIsToldAndClosed) {
+TEST(SessionBatch, ABatchWithoutANumberOfLinesGetsAnErrorAndIsClosed) {
   Client client;
   EXPECT_EQ(client.ask("get k\r\nmb x\r\nget k\r\n"), "END\r\n" + kBad);
   EXPECT_TRUE(client.session->finished());
@@ -192,7 +192,7 @@ TEST(SessionBatch, RunsAlone) {
   EXPECT_EQ(client.settle(), "STORED\r\nEND\r\nHD\r\nHD\r\nHD\r\nVALUE a 0 1\r\n6\r\nEND\r\n");
 }
 
-TEST(SessionBatch, WhatFailedIsToldInItsTurnAndWaitsForNobody) {
+TEST(SessionBatch, AFailureIsReportedInOrderAndWaitsForNoOtherRequest) {
   Client client;
   client.send("get a\r\nmb 1\r\nfoo\r\nget b\r\n");
   EXPECT_EQ(client.store.pending.size(), 2U);
@@ -232,7 +232,7 @@ TEST(SessionBatch, OneThatWaitsForItsTurnIsAbandonedWithItsConnection) {
   EXPECT_TRUE(client.store.items.empty());
 }
 
-TEST(SessionBatch, OneThatWasStartedIsDoneThoughNobodyIsLeftToHear) {
+TEST(SessionBatch, AStartedBatchIsExecutedThoughItsClientIsGone) {
   Client client;
   client.send("mb 1\r\nms a 1\r\nx\r\n");
   client.session.reset();

@@ -1,5 +1,5 @@
-// Sessions whose clients speak the binary protocol: how they begin, values in pieces, what is refused, logins.
-// What the store would say, the fake one says in words of the text protocol.
+// Sessions of the binary protocol: their begin, values in pieces, refused packets, logins.
+// The fake store replies in words of the text protocol.
 #include "tests/unit/protocol/binary_packet.hpp"
 #include "tests/unit/server/net/known_users.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
@@ -22,9 +22,9 @@ std::string noop(const std::string& opaque = "opaq") {
 
 TEST(SessionBinary, TheFirstByteDecides) {
   Client client;
-  EXPECT_FALSE(client.session->speaks_binary());
+  EXPECT_FALSE(client.session->state().speaks_binary());
   EXPECT_EQ(all_told(client.ask(noop("abcd"))), Answers{"10 0 abcd"});
-  EXPECT_TRUE(client.session->speaks_binary());
+  EXPECT_TRUE(client.session->state().speaks_binary());
   EXPECT_EQ(all_told(client.ask(Packet{.code = opcode::version}.wire())), Answers{"11 0 opaq: 1.2.3"});
 }
 
@@ -36,7 +36,7 @@ TEST(SessionBinary, OnlyTheFirstByteDecides) {
       client.send(before + noop() + "\r\nmn\r\n", part);
       const std::string text = client.settle(part);
       EXPECT_TRUE(text.ends_with("ERROR\r\nMN\r\n")) << text;
-      EXPECT_FALSE(client.session->speaks_binary());
+      EXPECT_FALSE(client.session->state().speaks_binary());
       EXPECT_FALSE(client.session->finished());
     }
   }
@@ -89,7 +89,7 @@ TEST(SessionBinary, RepliesComeInTheOrderOfTheRequests) {
   EXPECT_TRUE(text.starts_with("STORED\r\nNOT_FOUND\r\nVALUE k 0 1\r\nv\r\nEND\r\n")) << text;
 }
 
-TEST(SessionBinary, WhatIsRefusedIsToldAndPassedOver) {
+TEST(SessionBinary, ARefusedRequestGetsAnErrorAndIsSkipped) {
   config::LimitOptions limits;
   limits.value_bytes = 100;
   Client client{limits};
@@ -105,7 +105,7 @@ TEST(SessionBinary, WhatIsRefusedIsToldAndPassedOver) {
   }
 }
 
-TEST(SessionBinary, ABadRequestIsToldAndEndsTheSession) {
+TEST(SessionBinary, ABadRequestGetsAnErrorAndEndsTheSession) {
   Client client;
   EXPECT_EQ(all_told(client.ask(Packet{.code = opcode::get}.wire() + noop())),
             Answers{"0 4 opaq: Invalid arguments"});
@@ -129,7 +129,7 @@ TEST(SessionBinary, AdministrationIsAnsweredInPackets) {
             Answers{"27 0 opaq"});
 }
 
-TEST(SessionBinary, AValueThatFindsNoMemoryIsToldAndPassedOver) {
+TEST(SessionBinary, AValueThatFindsNoMemoryGetsAnErrorAndIsSkipped) {
   Client client;
   const std::string large(200'000, 'x');
   client.leave_memory(50'000);
@@ -207,12 +207,12 @@ TEST_F(SessionSasl, WhoIsNoUserStaysOutsideAndMayTryAgain) {
             (Answers{"33 0 opaq: Authenticated", "10 0 opaq"}));
 }
 
-TEST_F(SessionSasl, WhoFailsToBecomeAnotherIsNobody) {
+TEST_F(SessionSasl, AFailedSecondLoginLogsTheUserOut) {
   EXPECT_EQ(all_told(client.ask(login("ann", "secret") + login("bob", "secret") + noop())),
             (Answers{"33 0 opaq: Authenticated", "33 32 opaq: Auth failure.", "10 32 opaq: Auth failure."}));
 }
 
-TEST_F(SessionSasl, WhatItsUserMayNotDoIsRefusedAlsoQuietly) {
+TEST_F(SessionSasl, ForbiddenRequestsAreRefusedEvenIfQuiet) {
   users.replace(users_of("users:\n  - {name: ann, password: secret, prefixes: ['k']}\n"));
   EXPECT_EQ(all_told(client.ask(login("ann", "secret") + set("k", "v") + noop())),
             (Answers{"33 0 opaq: Authenticated", "1 32 opaq: Auth failure.", "10 0 opaq"}));

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 #include "tests/unit/server/net/fake_store.hpp"
@@ -23,7 +23,7 @@ class Client : public ConnectionOwner, private AdminSource {
   explicit Client(config::LimitOptions limits = {}) : limits_(limits) {
     session = std::make_unique<Session>(host, *this);
   }
-  /// What a test leaves in the store runs, so that what it kept of values is given back.
+  /// Runs the operations that a test left in the store, so that they give their memory back.
   ~Client() {
     session.reset();
     settle_store();
@@ -32,9 +32,9 @@ class Client : public ConnectionOwner, private AdminSource {
 
   void resume() override { session->resume(); }
   [[nodiscard]] std::string client_name() const override { return "test:1"; }
-  /// Bytes of values that were received, or begun, and that no operation has ended with.
+  /// Bytes of complete and unfinished values that no operation has taken yet.
   [[nodiscard]] std::size_t item_bytes() { return index::testing::live_bytes(machine.runtime).items; }
-  /// From now on values find so many bytes.
+  /// Limits the memory that later values find.
   void leave_memory(std::size_t bytes) {
     runtime::MemoryBudget& budget = machine.runtime.budget();
     budget.set_limit_bytes(budget.used_bytes() + bytes);
@@ -46,7 +46,7 @@ class Client : public ConnectionOwner, private AdminSource {
     read(part);
   }
 
-  /// Rounds until nothing happens any more. Returns what was answered.
+  /// Runs rounds until none does any work. Returns the replies.
   std::string settle(std::size_t part = 1 << 20) {
     for (bool busy = true; busy;) {
       busy = round(part);
@@ -54,7 +54,7 @@ class Client : public ConnectionOwner, private AdminSource {
     return std::exchange(answered_, {});
   }
 
-  /// One round: a turn, one operation, maybe sending. Returns whether anything was done.
+  /// One round: a turn, one operation, maybe sending. Returns whether it did any work.
   bool round(std::size_t part = 1 << 20) {
     ++host.turn;
     bool busy = false;
@@ -74,7 +74,7 @@ class Client : public ConnectionOwner, private AdminSource {
     return busy;
   }
 
-  /// Ends all operations, when there is no session any more.
+  /// Runs all operations after the session has ended.
   void settle_store() {
     while (store.step(random)) {
     }
@@ -87,9 +87,9 @@ class Client : public ConnectionOwner, private AdminSource {
 
   static constexpr std::size_t kPages = 50;
   static constexpr std::size_t kPageBytes = 16384;
-  std::size_t pages_made = 0;  ///< by commands of administration
+  std::size_t pages_made = 0;  ///< pages of administration commands
   bool reads_replies = true;
-  bool reads_directly = true;  ///< into the room that values have
+  bool reads_directly = true;  ///< into the memory of values
   std::mt19937 random{1};
   Memory memory;
   BlockPool input{memory.budget, memory.budget.account(runtime::WorkerId{0}),
@@ -134,7 +134,7 @@ class Client : public ConnectionOwner, private AdminSource {
         session->received_value(bytes);
       } else {
         const std::size_t bytes = std::min(kernel_.size(), part);
-        // Exactly as large as stated, so that a sanitizer sees a step too far.
+        // Exactly as large as stated, so that a sanitizer sees an overrun.
         std::vector<char> buffer(kHeadroom + bytes);
         std::copy_n(kernel_.begin(), bytes, buffer.begin() + kHeadroom);
         kernel_.erase(0, bytes);

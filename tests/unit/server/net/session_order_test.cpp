@@ -1,13 +1,13 @@
-// What one client sees is as if its requests ran one after the other, whatever the store does meanwhile.
+// The replies that one client gets are as if its requests ran one after the other, whatever the store does meanwhile.
 #include <map>
 
-#include "server/net/session.hpp"
+#include "server/net/session/session.hpp"
 #include "tests/unit/server/net/session_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {
 
-/// Random requests over few keys, and what a server that runs them one by one answers.
+/// Random requests over few keys, and the replies of a server that runs them one by one.
 struct Script {
   std::string sent;
   std::string expected;
@@ -98,13 +98,13 @@ struct Script {
             value + "\r\n";
     expected += noreply ? "" : "STORED\r\n";
   }
-  /// The opaque tells whether the flags came along where a request had to wait.
+  /// The opaque shows whether the flags were kept while a request waited.
   void meta(const std::string& name, std::mt19937::result_type which, const std::string& opaque) {
     const auto found = items.find(name);
     const bool there = found != items.end();
     switch (which) {
-      case 0:  // reads, and waits with reads
-      case 1:  // may make the item, and waits alone
+      case 0:  // reads, and waits together with reads
+      case 1:  // may create the item, and waits alone
         sent += "mg " + name + " v " + opaque + (which == 1 ? " N30\r\n" : "\r\n");
         expected += there ? "VA " + std::to_string(found->second.size()) + " " + opaque + "\r\n" +
                                 found->second + "\r\n"
@@ -134,7 +134,7 @@ struct Script {
     }
     expected += (there ? "HD " : "NF ") + opaque + "\r\n";
   }
-  /// Of values that come in one piece, and in several.
+  /// Values in one piece and in several.
   std::size_t more_bytes() { return 37 * (items.size() % 9); }
   void incr(const std::string& name) {
     sent += "incr " + name + " 3\r\n";
@@ -150,7 +150,7 @@ struct Script {
   std::map<std::string, std::string> items;
 };
 
-TEST(SessionOrder, IsThatOfTheRequestsWhateverOrderOperationsEndIn) {
+TEST(SessionOrder, RepliesFollowTheOrderOfRequestsWhateverOrderOperationsEndIn) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     const Script script{seed, 400, seed % 3 == 0 ? 3U : 200U};
     Client client;
@@ -184,7 +184,7 @@ TEST(SessionOrder, ReadsAndWritesOfDifferentKeysAreInFlightTogether) {
     many += "get a" + std::to_string(i) + "\r\nset b" + std::to_string(i) + " 0 0 1\r\nx\r\n";
   }
   client.send(many);
-  // A few may meet in one slot.
+  // A few keys may share a slot.
   EXPECT_GE(client.store.pending.size(), 30U);
   EXPECT_NE(client.settle(), "");
 }
@@ -199,7 +199,7 @@ TEST(SessionOrder, WritesOfOneKeyAreInFlightTogether) {
 
 TEST(SessionOrder, MetaCommandsThatWaitKeepTheirFlags) {
   Client client;
-  // All behind a write of the same key, so that they wait; then more that reuses their places.
+  // All wait for a write of the same key; later requests reuse their places.
   for (int round = 0; round < 3; ++round) {
     client.send(
         "ms k 1 O1\r\n7\r\nmg k v O2\r\nmd k O3\r\nmg k N5 O4\r\nme k\r\nms k 2 O5\r\n10\r\n"

@@ -1,4 +1,4 @@
-// What a session takes of its worker's shares of memory: replies to come, input that is not complete.
+// The memory that a session takes from its worker's shares: expected replies and unfinished input.
 #include <string>
 
 #include "tests/unit/server/net/session_fixture.hpp"
@@ -14,7 +14,7 @@ std::string repeated(const std::string& line, int count) {
   return all;
 }
 
-/// Uses up a share, so that there is none for usual lines either.
+/// Uses up a share, so that even usual lines find no room.
 class UsedUp final : public InputRelief {
  public:
   UsedUp(Client& client, MemoryShare& share) : share_(share) {
@@ -54,7 +54,7 @@ TEST(SessionRoom, RequestsWithLongRepliesAreInFlightOneOrTwoAndShortOnesMany) {
   for (const std::size_t value : {std::size_t{10}, std::size_t{1'000'000}}) {
     Client client;
     client.ask("set k 0 0 " + std::to_string(value) + "\r\n" + std::string(value, 'v') + "\r\n");
-    client.ask("get k\r\nget k\r\n");  // learns how long they are
+    client.ask("get k\r\nget k\r\n");  // the session learns the length of its replies
     client.ask("get k\r\nget k\r\n");
     client.store.most_pending = 0;
     client.send(repeated("get k\r\n", 200));
@@ -68,7 +68,7 @@ TEST(SessionRoom, RequestsWithLongRepliesAreInFlightOneOrTwoAndShortOnesMany) {
   }
 }
 
-TEST(SessionRoom, WhatIsPromisedIsTakenBack) {
+TEST(SessionRoom, ReservedRoomIsGivenBack) {
   Client client;
   MemoryShare& share = client.directory.share();
   client.ask("set k 0 0 1\r\nv\r\n" + repeated("get k\r\n", 100));
@@ -113,7 +113,7 @@ TEST(SessionRoom, UnfinishedInputBeyondTheShareIsRefused) {
   UsedUp used_up{client, share};
   client.send("get " + std::string(100, 'k'));
   EXPECT_EQ(client.settle(), "SERVER_ERROR out of memory reading request\r\n");
-  EXPECT_TRUE(client.session->refused());
+  EXPECT_TRUE(client.session->state().is(session_state::refused));
   EXPECT_TRUE(client.session->finished());
   EXPECT_EQ(client.session->unfinished_bytes(), 0U);
   used_up.end();
@@ -141,7 +141,7 @@ TEST(SessionRoom, TheOneWhoHoldsMoreLeavesFirst) {
   UsedUp used_up{client, client.host.input.share()};
   client.host.relief = &used_up;
   client.send("get k");
-  EXPECT_FALSE(client.session->refused());
+  EXPECT_FALSE(client.session->state().is(session_state::refused));
   EXPECT_EQ(client.ask("\r\n"), "END\r\n");
 }
 
@@ -156,7 +156,7 @@ TEST(SessionRoom, ABatchWithoutRoomDoesNothingAndTheStreamStaysInStep) {
   EXPECT_EQ(client.ask("get a b\r\n"), "END\r\n");
 }
 
-TEST(SessionRoom, WhatWasKeptOfALostClientIsGivenBack) {
+TEST(SessionRoom, TheMemoryOfALostClientIsGivenBack) {
   Client client;
   MemoryShare& share = client.host.input.share();
   client.send("mb 3\r\nms a 1\r\n1\r\nmg a v\r\nms b 1000\r\nhalf");
@@ -171,18 +171,19 @@ TEST(SessionRoom, ALargeValueWaitsWhileOthersComeAndBeginsWhenTheyEnded) {
   client.input.share().update_limit();
   Client other;
   client.host.values.take(other, client.host.value_room());
+  client.host.small_values.take(other, client.host.small_value_room());
   const std::string value(100'000, 'v');
   client.send("set k 0 0 100000\r\n" + value + "\r\nmn\r\n", 16384);
   EXPECT_EQ(client.settle(), "");
   EXPECT_TRUE(client.session->paused_for(pause::value_room));
-  EXPECT_EQ(client.host.values.waiting(), 1U);
-  client.host.values.give(other);
-  EXPECT_TRUE(client.host.values.due(0));
-  client.host.values.forget(client);
+  EXPECT_EQ(client.host.small_values.waiting(), 1U);
+  client.host.small_values.give(other);
+  EXPECT_TRUE(client.host.small_values.due(0));
+  client.host.small_values.forget(client);
   client.session->give_room();
   EXPECT_EQ(client.settle(16384), "STORED\r\nMN\r\n");
-  EXPECT_EQ(client.host.values.held(), 0U);
-  EXPECT_EQ(client.host.values.waiting(), 0U);
+  EXPECT_EQ(client.host.small_values.held(), 0U);
+  EXPECT_EQ(client.host.small_values.waiting(), 0U);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Sessions over a fake store: what is answered, swallowed, limited, and what a lost client leaves behind.
-#include "server/net/session.hpp"
+// Sessions over a fake store: replies, swallowed bytes, limits, and what a lost client must free.
+#include "server/net/session/session.hpp"
 
 #include "tests/unit/server/net/session_fixture.hpp"
 
@@ -59,17 +59,17 @@ TEST(Session, OutOfMemorySwallowsTheRestAndKeepsTheOldValue) {
     client.ask("set k 0 0 1\r\nx\r\n");
     client.leave_memory(std::size_t{5} << 20U);
     client.send("set k 0 0 8000000\r\n" + std::string(1'000'000, 'v'), 16384);
-    EXPECT_EQ(client.session->state(), session_state::value) << "so far there is memory";
+    EXPECT_EQ(client.session->state().current(), session_state::value) << "so far there is memory";
     client.send(std::string(6'600'000, 'v'), 16384);
     EXPECT_EQ(client.settle(), "");
-    EXPECT_EQ(client.session->state(), session_state::swallowing);
+    EXPECT_EQ(client.session->state().current(), session_state::swallowing);
     EXPECT_EQ(client.item_bytes(), 0U);
     EXPECT_EQ(client.ask(std::string(400'000, 'v') + "\r\nget k\r\n"),
               "SERVER_ERROR out of memory storing object\r\nVALUE k 0 1\r\nx\r\nEND\r\n");
   }
 }
 
-TEST(Session, QuitAnswersWhatCameBeforeAndNothingAfter) {
+TEST(Session, QuitAnswersEarlierRequestsAndNoLaterOnes) {
   Client client;
   client.send("set k 0 0 1\r\nx\r\nget k\r\nquit\r\nget k\r\n");
   EXPECT_FALSE(client.session->finished());
@@ -159,7 +159,7 @@ TEST(Session, GetsStartTogetherOnceAConnectionOnlyReads) {
   EXPECT_EQ(client.store.most_together, 9U);
   EXPECT_EQ(client.ask("gets k1 k k1\r\nget k1 k1  \r\nget  k k1\n"),
             hit + hit + "END\r\n" + hit + hit + "END\r\n" + hit + "END\r\n");
-  // A write between them waits for the reads of its key, and those behind it wait for the write.
+  // A write between them waits for the reads of its key, and the reads behind it wait for the write.
   EXPECT_EQ(client.ask("get k1\r\ndelete k1\r\nget k1\r\nget k1 k1\r\n"),
             hit + "END\r\nDELETED\r\nEND\r\nEND\r\n");
 }
@@ -201,7 +201,7 @@ TEST(Session, UsualSetsAreTakenAsOthersAre) {
   for (const std::size_t part : {1U, 7U, 40U, 1000U, 100'000U}) {
     for (const std::size_t with_memory : {~std::size_t{0}, std::size_t{3}, std::size_t{0}}) {
       Client other;
-      other.store.sets_with_memory = with_memory;  // the others go the long way
+      other.store.sets_with_memory = with_memory;  // the others take the general path
       other.send(sent, part);
       EXPECT_EQ(other.settle(part), expected + "CLIENT_ERROR bad data chunk\r\n") << part;
     }

@@ -11,13 +11,13 @@
 #include <string_view>
 #include <utility>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 
 namespace mxkv::server::test {
 
 class SocketClient {
  public:
-  /// `run`: rounds until nothing happens any more.
+  /// `run`: runs rounds until none does any work.
   SocketClient(NetWorker& net, NetShared& shared, std::function<void()> run, const Door& door = kUsualDoor)
       : run_(std::move(run)) {
     std::array<int, 2> ends{};
@@ -42,12 +42,12 @@ class SocketClient {
     put(bytes);
     run_();
   }
-  /// The same, and the end of input, without a round of the server.
+  /// The same, and ends the input, without a round of the server.
   void put(std::string_view bytes) const {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
   void end() const { ::shutdown(socket_, SHUT_WR); }
-  /// What has come.
+  /// The bytes received so far.
   std::string received() {
     std::string all;
     std::array<char, 4096> buffer{};
@@ -64,7 +64,7 @@ class SocketClient {
     send(bytes);
     return received();
   }
-  /// Whether the server has closed it; known from received().
+  /// Whether the server has closed the connection; up to date after received().
   [[nodiscard]] bool closed() {
     static_cast<void>(received());
     return closed_;

@@ -1,5 +1,5 @@
-// What is told of sockets: once for each thing that comes, whatever their owners do about it.
-#include "server/net/socket_events.hpp"
+// Socket events: each one is reported once, whatever the sockets' owners do about it.
+#include "server/net/sockets/socket_events.hpp"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// One socket that is told of, and its client's end.
+/// One watched socket, and its client's end.
 struct Pair {
   Pair() = default;
   Pair(const Pair&) = delete;
@@ -75,10 +75,10 @@ class Events : public testing::TestWithParam<bool> {
       pair_.unix_sockets();
     }
     ASSERT_TRUE(events_.add(pair_.own, pair_));
-    pair_.told = told();  // a new socket may be told of at once
+    pair_.told = told();  // a new socket may be reported at once
     pair_.told = 0;
   }
-  /// Takes what there is. Returns how often the pair was told of since the last time.
+  /// Takes the events. Returns how often the pair was reported since the last call.
   int told() {
     pair_.told = 0;
     EXPECT_FALSE(events_.take([](Pair& pair, Readiness now) {
@@ -97,7 +97,7 @@ class Events : public testing::TestWithParam<bool> {
     while (::recv(pair_.client, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
     }
   }
-  /// Whether a sleep on the set would end.
+  /// Whether a wait on the set would return at once.
   [[nodiscard]] bool wakes() const {
     pollfd waited{events_.descriptor(), POLLIN, 0};
     return ::poll(&waited, 1, 0) == 1;
@@ -107,7 +107,7 @@ class Events : public testing::TestWithParam<bool> {
   Pair pair_;
 };
 
-TEST_P(Events, BytesAreToldOfOnceHoweverLongTheyStay) {
+TEST_P(Events, BytesAreReportedOnceHoweverLongTheyStay) {
   pair_.send("one");
   EXPECT_TRUE(wakes());
   EXPECT_EQ(told(), 1);
@@ -119,7 +119,7 @@ TEST_P(Events, BytesAreToldOfOnceHoweverLongTheyStay) {
   }
 }
 
-TEST_P(Events, BytesThatComeLaterAreToldOfAgain) {
+TEST_P(Events, BytesThatArriveLaterAreReportedAgain) {
   pair_.send("one");
   EXPECT_EQ(told(), 1);
   pair_.send("two");
@@ -137,7 +137,7 @@ TEST_P(Events, TheEndOfInputComesWithTheBytesBeforeIt) {
   EXPECT_TRUE(pair_.last.read_on);
 }
 
-TEST_P(Events, AnEndThatComesAfterTheBytesWereToldOfIsToldOf) {
+TEST_P(Events, AnEndAfterReportedBytesIsReported) {
   pair_.send("last");
   EXPECT_EQ(told(), 1);
   ::shutdown(pair_.client, SHUT_WR);
@@ -158,7 +158,7 @@ TEST_P(Events, BytesBehindUrgentOnesAreReadOnFor) {
   EXPECT_EQ(pair_.received(), "behind");
 }
 
-TEST_P(Events, AClientThatLeftIsToldOfOnce) {
+TEST_P(Events, AClientThatLeftIsReportedOnce) {
   pair_.send("unread");
   EXPECT_EQ(told(), 1);
   pair_.leave();
@@ -170,7 +170,7 @@ TEST_P(Events, AClientThatLeftIsToldOfOnce) {
   }
 }
 
-TEST_P(Events, AClientThatBreaksTheConnectionIsToldToThoseThatWaitForOutput) {
+TEST_P(Events, ABrokenConnectionIsReportedToOwnersThatWaitForOutput) {
   fill_output();
   events_.watch_output(pair_.own, pair_, true);
   EXPECT_EQ(told(), 0);
@@ -183,7 +183,7 @@ TEST_P(Events, AClientThatBreaksTheConnectionIsToldToThoseThatWaitForOutput) {
   EXPECT_FALSE(wakes());
 }
 
-TEST_P(Events, OutputIsToldOfOnlyWhileItIsWatched) {
+TEST_P(Events, OutputIsReportedOnlyWhileItIsWatched) {
   fill_output();
   take_output();
   EXPECT_EQ(told(), 0);
@@ -200,7 +200,7 @@ TEST_P(Events, OutputIsToldOfOnlyWhileItIsWatched) {
   EXPECT_EQ(told(), 0);
 }
 
-TEST_P(Events, OutputThatWasTakenBeforeItIsWatchedIsToldOf) {
+TEST_P(Events, OutputThatWasReadBeforeItIsWatchedIsReported) {
   fill_output();
   take_output();
   events_.watch_output(pair_.own, pair_, true);
@@ -224,7 +224,7 @@ TEST_P(Events, AClosedSocketIsNotToldOf) {
   EXPECT_FALSE(wakes());
 }
 
-TEST_P(Events, EachWakeEndsOneSleepAndTellsOfNobody) {
+TEST_P(Events, EachWakeEndsOneSleepAndReportsNoSocket) {
   for (int round = 0; round < 3; ++round) {
     EXPECT_FALSE(wakes());
     events_.wake();

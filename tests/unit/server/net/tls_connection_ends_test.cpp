@@ -1,5 +1,5 @@
-// Connections of workers that speak TLS, whose clients end in any way and anywhere: the server goes on, and nothing of them is
-// left: no slot, no handshake, no memory.
+// TLS connections of workers whose clients end in any way and anywhere: the server continues, and frees the slot, the
+// handshake and the memory.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/disk_fixture.hpp"
 #include "tests/unit/server/net/scripted_peer.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
@@ -18,7 +18,7 @@
 namespace mxkv::server::test {
 namespace {
 
-/// How far a client comes before it ends. Each stage has what it says last: its records are cut, or something follows them.
+/// How far a client gets before it ends. Each stage has its last message: its records are cut, or garbage follows them.
 enum class client_stage { connected, greeted, shaken, asks, asks_much, moves };
 
 class TlsConnectionEnds : public testing::Test {
@@ -28,7 +28,7 @@ class TlsConnectionEnds : public testing::Test {
   [[nodiscard]] std::size_t charged() {
     return server_.machine.runtime.budget().category_bytes(runtime::memory_category::buffers);
   }
-  /// A client that comes as far as `to`; returns the bytes that would be the next.
+  /// A client that gets as far as `to`; returns the bytes that would be the next.
   std::string begin(client_stage to) {
     peer_.emplace(connecting_.get());
     const std::array<int, 2> ends = sockets();
@@ -55,7 +55,7 @@ class TlsConnectionEnds : public testing::Test {
       case client_stage::asks:
         next = peer_->say("get k\r\n");
         return next.append(peer_->say("get k\r\n"));
-      case client_stage::asks_much:  // and reads nothing of it
+      case client_stage::asks_much:  // and reads none of the replies
         send_bytes(socket_, peer_->say("set k 0 0 100000\r\n" + std::string(100'000, 'v') + "\r\n"));
         server_.run();
         for (int i = 0; i < 40; ++i) {
@@ -66,7 +66,7 @@ class TlsConnectionEnds : public testing::Test {
       case client_stage::moves:
         next = peer_->say("get k\r\n");
         server_.nets[0].give_all(server_.nets[1]);
-        server_.step(0);  // nobody has its socket now
+        server_.step(0);  // no worker has its socket now
         return next;
       default:
         return {};
@@ -84,7 +84,7 @@ class TlsConnectionEnds : public testing::Test {
       ::close(std::exchange(socket_, -1));
     }
   }
-  /// With what a client sent before in the kernel, whose replies it now reads: to the end.
+  /// Runs the server with the client's last bytes in the kernel, and reads its replies to the end.
   void read_all() {
     for (int rounds = 0; socket_ >= 0 && rounds < 1000 && server_.shared.connections.open.load() > 0;
          ++rounds) {
@@ -93,7 +93,7 @@ class TlsConnectionEnds : public testing::Test {
     }
   }
 
-  /// Blocks that the workers keep for the next unfinished line. Two connections that left their share would be more.
+  /// Blocks that the workers keep for the next unfinished line. Two connections that leaked their share would be more.
   static constexpr std::size_t kPooled = std::size_t{20} << 10U;
   static_assert(kPooled < 2 * TlsStream::kIdleBytes);
 
@@ -124,7 +124,7 @@ TEST_F(TlsConnectionEnds, InAnyWayAtAnyStageAndAnyByte) {
   }
 }
 
-// The request is carried out, its answer cannot leave any more, and only this connection ends.
+// The server executes the request, cannot send the reply any more, and ends only this connection.
 TEST_F(TlsConnectionEnds, BehindAGoodRecordInTheSameSegment) {
   for (const char* const request :
        {"mn\r\n", "get k\r\n", "set k 0 0 1\r\nv\r\n", "stats\r\n", "quit\r\n", "get k"}) {
@@ -145,7 +145,7 @@ TEST_F(TlsConnectionEnds, InTheMiddleOfAValue) {
     static_cast<void>(begin(client_stage::shaken));
     send_bytes(socket_, peer_->say("set k 0 0 100000\r\n" + std::string(10'000, 'v')));
     server_.run();
-    // The rest of a record goes straight into the value; the wrong bytes come behind it.
+    // The rest of a record goes straight into the value; the wrong bytes follow it.
     end_by(socket_, how, peer_->say(std::string(5000, 'v')));
     expect_free();
   }
@@ -181,7 +181,7 @@ TEST_F(TlsConnectionEnds, OfManyWhileAnotherClientIsServed) {
   EXPECT_EQ(server_.shared.connections.by_tls.load(), 0U);
 }
 
-TEST_F(TlsConnectionEnds, WhenItIsKilledWhateverItHasBegun) {
+TEST_F(TlsConnectionEnds, WhenItIsKilledAtAnyStage) {
   for (const client_stage at : {client_stage::connected, client_stage::greeted, client_stage::shaken,
                                 client_stage::asks, client_stage::asks_much, client_stage::moves}) {
     SCOPED_TRACE(static_cast<int>(at));
@@ -209,7 +209,7 @@ TEST_F(TlsConnectionEnds, WhenItQuitsBehindAWholeTurn) {
   }
 }
 
-// Its end is a record that the worker does not read while the journal takes nothing.
+// The end is a record that the worker does not read while the journal is full.
 TEST(TlsPausedEnds, WhileTheJournalTakesNothingAndNothingIsLeftToDo) {
   const Files files{"paused-ends"};
   TlsDoor tls{files.options(), files.context()};

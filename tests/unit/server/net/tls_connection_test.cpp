@@ -1,4 +1,4 @@
-// Connections of workers that speak TLS: that they move, what they count for, and whose buffers stay.
+// TLS connections of workers: moves, counters, and buffers.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -10,14 +10,14 @@
 #include <string_view>
 #include <thread>
 
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 #include "tests/unit/server/net/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {
 
-/// A client of a worker that speaks TLS.
+/// A client of a worker, over TLS.
 class TlsClientOf {
  public:
   TlsClientOf(TwoWorkers& server, const Door& door, bool shakes = true)
@@ -85,7 +85,7 @@ TEST_F(TlsConnection, ThatShakesHandsDoesNotMoveAndIsGivenUpInTime) {
   EXPECT_EQ(server.connections(0), 1U);
   server.pass_ms(300);
   for (int look = 0; look < 1000 && server.connections(0) == 1; ++look) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the timer goes by real time
+    std::this_thread::sleep_for(std::chrono::milliseconds{5});  // the timer runs by real time
     server.pass_ms(1);
   }
   EXPECT_EQ(server.connections(0), 0U);
@@ -117,6 +117,26 @@ TEST_F(TlsConnection, HandshakesThatStallMakeRoomForOneThatWaits) {
   EXPECT_EQ(honest.ask("get k\r\n"), "END\r\n");
 }
 
+TEST_F(TlsConnection, OneLookAtAllFindsRoomForManyNewcomers) {
+  constexpr std::size_t kMost = 128;
+  constexpr std::size_t kNew = 20;
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{1} << 20U);
+  std::deque<TlsClientOf> clients;
+  for (std::size_t i = 0; i < kMost; ++i) {
+    clients.emplace_back(server, door);
+  }
+  server.pass_ms(1500);
+  const std::uint64_t before = server.nets[0].walks();
+  std::deque<TlsClientOf> newcomers;
+  for (std::size_t i = 0; i < kNew; ++i) {
+    newcomers.emplace_back(server, door);
+    EXPECT_EQ(newcomers.back().ask("get k\r\n"), "END\r\n") << i;
+  }
+  EXPECT_EQ(server.nets[0].counters().idle_closed.load(), kNew);
+  EXPECT_EQ(server.nets[0].walks() - before, 1U);
+}
+
 TEST_F(TlsConnection, TheIdlestMakesRoomWhereTheirShareIsUsedUp) {
   constexpr std::size_t kMost = 128;
   TwoWorkers server;
@@ -139,7 +159,7 @@ TEST_F(TlsConnection, TheIdlestMakesRoomWhereTheirShareIsUsedUp) {
   EXPECT_EQ(server.nets[0].counters().idle_closed.load(), 1U);
 }
 
-TEST_F(TlsConnection, IsChargedForWhatItTakes) {
+TEST_F(TlsConnection, IsChargedForItsMemory) {
   TwoWorkers server;
   const runtime::MemoryBudget& budget = server.machine.runtime.budget();
   const std::size_t before = budget.category_bytes(runtime::memory_category::buffers);

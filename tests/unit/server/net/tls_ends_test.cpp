@@ -1,5 +1,5 @@
-// However a connection by TLS ends, and wherever: what came before the end is delivered, the end is told by every call from
-// then on, and no call asserts.
+// However and wherever a TLS connection ends: all bytes before the end are delivered, every later call reports the end, and
+// no call asserts.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/scripted_peer.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 
@@ -23,7 +23,7 @@ struct Driven {
   outcome how;
 };
 
-/// What a worker does with a stream that is readable: reads small parts until the stream says why it stops.
+/// Acts like a worker with a readable stream: reads small parts until the stream says why it stops.
 Driven drive(TlsStream& stream) {
   std::string text;
   if (const outcome how = stream.shake_hands(true); how != outcome::done) {
@@ -43,7 +43,7 @@ bool is_end(outcome how) {
   return how == outcome::ended || how == outcome::failed;
 }
 
-/// Every call says the same end, in any order, and as often as it is made.
+/// Every call reports the same end, in any order and as often as it is made.
 void expect_over(TlsStream& stream, outcome end) {
   std::array<char, 16> buffer{};
   for (int again = 0; again < 2; ++again) {
@@ -69,7 +69,7 @@ void expect_over(TlsStream& stream, outcome end) {
   EXPECT_EQ(ERR_peek_error(), 0U) << "the next call finds no old errors";
 }
 
-/// A stream and its peer, with a socket between them.
+/// A stream and its peer, connected by a socket.
 class TlsEnds : public testing::Test {
  protected:
   void begin() {
@@ -166,7 +166,7 @@ TEST_F(TlsEnds, RecordsThatCameWholeAreDeliveredBeforeTheEnd) {
   }
 }
 
-TEST_F(TlsEnds, AReadOfAGoodRecordSaysNothingOfWhatIsWrongBehindItAndTheNextCallDoes) {
+TEST_F(TlsEnds, AnErrorBehindAGoodRecordIsReportedByTheNextCall) {
   for (const bool writes : {false, true}) {
     begin_shaken();
     end_by(ends_[0], ending::junk_record, peer_->say("mn\r\n"));
@@ -183,7 +183,7 @@ TEST_F(TlsEnds, AReadOfAGoodRecordSaysNothingOfWhatIsWrongBehindItAndTheNextCall
   }
 }
 
-TEST_F(TlsEnds, AnEndThatIsSaidIsToldBehindItsBytesAndLeavesTheOtherWayOpen) {
+TEST_F(TlsEnds, ACloseNotifyIsReportedAfterItsBytesAndLeavesTheOtherDirectionOpen) {
   begin_shaken();
   send_bytes(ends_[0], peer_->say("get k\r\n"));
   send_bytes(ends_[0], peer_->say_end());
@@ -224,7 +224,7 @@ TEST_F(TlsEnds, ARecordThatWaitsForTheSocketWhenThePeerEnds) {
     EXPECT_TRUE(is_end(driven.how));
     if (driven.how == outcome::failed) {
       expect_over(*stream_, outcome::failed);
-    } else if (how == ending::half_close) {  // it may still be told all
+    } else if (how == ending::half_close) {  // all replies may still reach it
       while ((sent = stream_->write(record).how) == outcome::wants_output) {
         peer_->hear(bytes_there(ends_[0]));
       }

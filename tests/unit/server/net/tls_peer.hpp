@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "server/net/openssl.hpp"
-#include "server/net/tls_context.hpp"
+#include "server/net/tls/openssl.hpp"
+#include "server/net/tls/tls_context.hpp"
 #include "tests/unit/server/net/certificate_files.hpp"
 
 namespace mxkv::server::test {
@@ -26,17 +26,17 @@ inline std::shared_ptr<const TlsContext> context_of(const config::TlsOptions& op
   return made;
 }
 
-/// The same for tests that read them at once.
+/// The same for tests that read the certificates at once.
 class Files : public CertificateFiles {
  public:
   using CertificateFiles::CertificateFiles;
   [[nodiscard]] std::shared_ptr<const TlsContext> context() const { return context_of(options()); }
 };
 
-/// The client's side of a socket, without waiting.
+/// The client's side of a socket, non-blocking.
 class Peer {
  public:
-  /// `suites`: of TLS 1.3, which it wants most first; empty: OpenSSL's.
+  /// `suites`: cipher suites of TLS 1.3, the preferred first; empty: OpenSSL's.
   explicit Peer(int socket, const char* suites = "")
       : context_(SSL_CTX_new(TLS_client_method())), ssl_(SSL_new(context_)), socket_(socket) {
     if (*suites != '\0') {

@@ -1,4 +1,4 @@
-// TLS over real sockets in one process: what OpenSSL takes, and what becomes of records that come and go in parts.
+// TLS over real sockets in one process: OpenSSL's memory, and records that arrive and leave in parts.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/socket.h>
@@ -11,17 +11,17 @@
 #include <string>
 #include <utility>
 
-#include "server/net/openssl.hpp"
-#include "server/net/tls_stream.hpp"
+#include "server/net/tls/openssl.hpp"
+#include "server/net/tls/tls_stream.hpp"
 #include "tests/unit/server/net/tls_peer.hpp"
 
 namespace mxkv::server::test {
 namespace {
 
-/// Bytes that OpenSSL has while it is told to count. One thread.
+/// Counts the bytes that OpenSSL has allocated. One thread.
 class Count {
  public:
-  /// Before anything of OpenSSL's ran.
+  /// Call before anything of OpenSSL ran.
   static bool install() { return CRYPTO_set_mem_functions(&take, &change, &give) == 1; }
   Count() { counts_ = true; }
   ~Count() { counts_ = false; }
@@ -60,7 +60,7 @@ class Count {
 
 const bool counted = Count::install();
 
-/// Both ends of a connection that shook hands.
+/// Both ends of a connection after the handshake.
 struct Pair {
   explicit Pair(const Files& files, const char* suites = "") : Pair(files, sockets(), suites) {}
   Pair(const Files& files, std::array<int, 2> ends, const char* suites)
@@ -143,7 +143,7 @@ TEST(TlsStream, ARecordThatTheSocketDoesNotTakeIsOfferedAgain) {
   EXPECT_EQ(all.size(), taken);
 }
 
-TEST(TlsStream, TheEndIsToldFromAFailure) {
+TEST(TlsStream, AnOrderlyEndDiffersFromAFailure) {
   const Files files;
   std::array<char, 16> buffer{};
   {
@@ -156,7 +156,7 @@ TEST(TlsStream, TheEndIsToldFromAFailure) {
   EXPECT_EQ(pair.peer.received(), "");
 }
 
-TEST(TlsStream, WhatIsNoHandshakeFails) {
+TEST(TlsStream, BytesThatAreNoHandshakeFail) {
   const Files files;
   const std::array<int, 2> ends = sockets();
   TlsStream stream{files.context(), ends[1]};
@@ -173,7 +173,7 @@ TEST(TlsStream, TakesNoMoreMemoryThanIsCountedForIt) {
   ASSERT_TRUE(counted);
   const Files files;
   const auto context = files.context();
-  const Pair once{files};  // what is made once for all is there
+  const Pair once{files};  // OpenSSL's one-time allocations exist now
   const std::array<int, 2> ends = sockets();
   Peer peer{ends[0]};
   Count::clear();
@@ -262,7 +262,7 @@ TEST(TlsStream, FactsTellVersionAndCipher) {
   EXPECT_EQ(facts.subject, "");
 }
 
-TEST(TlsContext, WrongFilesAreToldByKey) {
+TEST(TlsContext, WrongFilesAreReportedByTheirKey) {
   const Files files;
   const Files none;
   config::TlsOptions wrong = files.options();

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/net/net_worker.hpp"
+#include "server/net/worker/net_worker.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
@@ -19,7 +19,7 @@ namespace mxkv::server::test {
 
 class TwoWorkers : private WarningSink, private AdminSource {
  public:
-  /// `users`: lines of a file of users; none: whoever comes is served.
+  /// `users`: lines of a file of users; empty: no login is needed.
   explicit TwoWorkers(const std::string& users = {},
                       const config::BalanceOptions& balance = {.mode = config::balance_mode::off},
                       const runtime::RuntimeOptions& options = runtime::testing::unpinned(2),
@@ -61,7 +61,7 @@ class TwoWorkers : private WarningSink, private AdminSource {
 
   /// One round of a worker.
   bool step(std::size_t worker) { return machine[worker].step(); }
-  /// Rounds of both until nothing happens any more.
+  /// Runs rounds of both until none does any work.
   void run() {
     for (int idle = 0; idle < 3;) {
       const bool first = step(0);
@@ -69,7 +69,7 @@ class TwoWorkers : private WarningSink, private AdminSource {
       idle = first || second ? 0 : idle + 1;
     }
   }
-  /// All connections of one go to the other, if they may.
+  /// Moves all connections of one worker to the other, as far as they may move.
   void move(std::size_t from, std::size_t to) {
     nets[from].give_all(nets[to]);
     run();
@@ -79,7 +79,7 @@ class TwoWorkers : private WarningSink, private AdminSource {
     run();
   }
   [[nodiscard]] std::uint32_t connections(std::size_t worker) { return nets[worker].load().load(); }
-  /// As many as `stats conns` would tell of.
+  /// The number of connections that `stats conns` would list.
   [[nodiscard]] std::size_t listed() {
     std::size_t count = 0;
     for (std::uint64_t after = 0;;) {

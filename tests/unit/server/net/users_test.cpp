@@ -1,5 +1,5 @@
-// Users on connections: what is refused in whatever pieces it comes, what goes with a connection that moves, whom a
-// review closes, and how much a second there is.
+// Users on connections: refused requests in pieces of any size, logins of connections that move, connections that a
+// review closes, and rates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class Known : public Client {
   Credentials credentials;
 };
 
-TEST(SessionUsers, WhatIsRefusedIsNotDoneHoweverItComesAndTheRestIs) {
+TEST(SessionUsers, ForbiddenRequestsAreRefusedInPiecesOfAnySizeAndTheOthersExecuted) {
   const std::string requests =
       "set k 0 0 1\r\nv\r\nset p:1 0 0 1\r\nv\r\nms k 1\r\nv\r\nget k\r\nget p:1\r\nget p:1 k p:2\r\nmg k "
       "v\r\nmg p:1 v\r\n"
@@ -193,7 +193,7 @@ TEST(UsersOnWorkers, ClientsAreListedByNumberUntilTheyLeave) {
   WorkerClient two{server, 0};
   EXPECT_EQ(one.ask(login("r")), "STORED\r\n");
   EXPECT_EQ(one.ask("client name batch\r\nclient name a\x01\r\nget a\r\nget a\r\n"),
-            "OK\r\nCLIENT_ERROR a name has at most 64 letters, digits and signs\r\nEND\r\nEND\r\n");
+            "OK\r\nCLIENT_ERROR a client name has at most 64 letters, digits and signs\r\nEND\r\nEND\r\n");
   EXPECT_EQ(names(), "r/batch/0/5 //0/0 ") << "each request counts";
   server.move(0, 1);
   EXPECT_EQ(one.ask("get a\r\n"), "END\r\n");

@@ -2,6 +2,7 @@
 #include "server/reply/connection_table.hpp"
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tests/unit/server/reply/fixture.hpp"
@@ -62,9 +63,9 @@ TEST_F(Directory, WholeRepliesLeaveInOrderWhereverTheyFindRoom) {
   std::size_t next = 0;
   std::size_t early = 0;
   const auto answer = [&](std::size_t at) {
-    char* out = directory.reserve_next(asked[at], 200);
+    char* out = directory.reserve_next(asked[at], Seen::nothing(), 200);
     const bool is_next = out != nullptr;
-    out = is_next ? out : directory.reserve_early(asked[at], 200);
+    out = is_next ? out : directory.reserve_early(asked[at], Seen::nothing(), 200);
     ASSERT_NE(out, nullptr);
     texts[at].copy(out, texts[at].size());
     if (is_next) {
@@ -92,8 +93,8 @@ TEST_F(Directory, WholeRepliesLeaveInOrderWhereverTheyFindRoom) {
   EXPECT_EQ(entry.ended, 240U);
   const ReplyAddress late = start(entry);
   directory.close(entry);
-  EXPECT_EQ(directory.reserve_next(late, 10), nullptr);
-  EXPECT_EQ(directory.reserve_early(late, 10), nullptr) << "nobody reads it";
+  EXPECT_EQ(directory.reserve_next(late, Seen::nothing(), 10), nullptr);
+  EXPECT_EQ(directory.reserve_early(late, Seen::nothing(), 10), nullptr) << "nobody reads it";
   directory.finished(late);
 }
 
@@ -102,7 +103,7 @@ TEST_F(Directory, ListsEachConnectionWithNewOutputOnce) {
   ConnectionState& second = directory.open(b);
   for (ConnectionState* entry : {&first, &second, &first}) {
     const ReplyAddress address = start(*entry);
-    directory.reply(address, "x");
+    directory.reply(address, Seen::nothing(), "x");
     directory.finished(address);
   }
   ConnectionState* one = directory.next_dirty();
@@ -118,9 +119,37 @@ TEST_F(Directory, ListsEachConnectionWithNewOutputOnce) {
 TEST_F(Directory, NoreplyFindsNobody) {
   ConnectionState& entry = directory.open(a);
   ReplyAddress address = directory.address(entry);
-  EXPECT_EQ(directory.find(address), nullptr);
-  directory.reply(address, "x");
+  EXPECT_EQ(directory.find(address, Seen::nothing()), nullptr);
+  directory.reply(address, Seen::nothing(), "x");
   EXPECT_EQ(entry.replies.unsent_bytes(), 0U);
+}
+
+TEST_F(Directory, AReplyThatMayBeLostMarksItsConnection) {
+  static_assert(!std::is_default_constructible_v<Seen>, "a reply says what it has seen");
+  const auto marks = [this](bool replies, const auto& write) {
+    ConnectionState& entry = directory.open(a);
+    const ReplyAddress address = replies ? start(entry) : directory.address(entry);
+    write(address);
+    const bool marked = entry.awaits_disk;
+    directory.close(entry);
+    if (replies) {
+      directory.finished(address);
+    }
+    return marked;
+  };
+  const Seen lost = Seen::data(true);
+  EXPECT_TRUE(marks(true, [&](const ReplyAddress& at) { EXPECT_NE(directory.find(at, lost), nullptr); }));
+  EXPECT_TRUE(marks(true, [&](const ReplyAddress& at) { directory.reply(at, lost, "x"); }));
+  EXPECT_TRUE(marks(true, [&](const ReplyAddress& at) { directory.show(at, lost); }));
+  EXPECT_TRUE(marks(false, [&](const ReplyAddress& at) { EXPECT_EQ(directory.find(at, lost), nullptr); }))
+      << "a later reply may tell of its success";
+  EXPECT_FALSE(marks(true, [&](const ReplyAddress& at) {
+    EXPECT_EQ(directory.reserve_next(at, lost, 10), nullptr);
+    EXPECT_EQ(directory.reserve_early(at, lost, 10), nullptr);
+  })) << "nothing happened";
+  for (const Seen seen : {Seen::nothing(), Seen::data(false)}) {
+    EXPECT_FALSE(marks(true, [&](const ReplyAddress& at) { EXPECT_NE(directory.find(at, seen), nullptr); }));
+  }
 }
 
 TEST_F(Directory, ALateReplyToAClosedConnectionIsDroppedAndItsEntryThenReused) {
@@ -131,8 +160,8 @@ TEST_F(Directory, ALateReplyToAClosedConnectionIsDroppedAndItsEntryThenReused) {
   EXPECT_EQ(directory.entries(), 1U);
   ConnectionState& other = directory.open(b);
   EXPECT_NE(&other, &entry);
-  EXPECT_EQ(directory.find(address), nullptr);
-  directory.reply(address, "late");
+  EXPECT_EQ(directory.find(address, Seen::nothing()), nullptr);
+  directory.reply(address, Seen::nothing(), "late");
   directory.finished(address);
   EXPECT_EQ(directory.entries(), 1U);
   ConnectionState& again = directory.open(a);
@@ -185,13 +214,13 @@ TEST_F(Directory, DoesNotRunTheHookInsideItself) {
     ConnectionState& same = *test.directory.next_dirty();
     if (left-- > 0) {
       const ReplyAddress address = test.start(same);
-      test.directory.reply(address, "x");
+      test.directory.reply(address, Seen::nothing(), "x");
       test.directory.finished(address);
     }
     --depth;
   };
   const ReplyAddress address = start(entry);
-  directory.reply(address, "x");
+  directory.reply(address, Seen::nothing(), "x");
   directory.finished(address);
   EXPECT_EQ(drain(entry.replies.output()).size(), 1001U);
 }
@@ -201,7 +230,7 @@ TEST_F(Directory, AConnectionMayBeClosedByItsHook) {
   entry.wants_resume = true;
   on_resume = [](Directory& test) { test.directory.close(*test.directory.next_dirty()); };
   const ReplyAddress address = start(entry);
-  directory.reply(address, "x");
+  directory.reply(address, Seen::nothing(), "x");
   directory.finished(address);
   EXPECT_EQ(directory.entries(), 0U);
 }
@@ -227,13 +256,13 @@ TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
     return result;
   };
   const std::string text(8000, 'r');
-  directory.reply(address(other), "few");
+  directory.reply(address(other), Seen::nothing(), "few");
   for (std::size_t i = 0; i < 12 * pool.share().bytes() / text.size(); ++i) {
-    directory.reply(address(hoarder), text);
+    directory.reply(address(hoarder), Seen::nothing(), text);
   }
-  EXPECT_EQ(hoarder.phase, connection_phase::silenced);
-  EXPECT_EQ(other.phase, connection_phase::open);
-  EXPECT_EQ(directory.find(address(hoarder)), nullptr);
+  EXPECT_TRUE(hoarder.life.is(life_stage::silenced));
+  EXPECT_TRUE(other.life.is(life_stage::serving));
+  EXPECT_EQ(directory.find(address(hoarder), Seen::nothing()), nullptr);
   EXPECT_EQ(hoarder.replies.unsent_bytes(), 0U);
   EXPECT_EQ(drain(other.replies.output()), "few");
   EXPECT_LE(budget.category_bytes(runtime::memory_category::output), 8 * pool.share().bytes());
@@ -241,26 +270,31 @@ TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
   directory.close(other);
   while (directory.next_dirty() != nullptr) {
   }
-  EXPECT_EQ(directory.open(session).phase, connection_phase::open) << "the next one begins anew";
+  EXPECT_TRUE(directory.open(session).life.is(life_stage::serving)) << "the next one begins anew";
 }
 
 TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullButForWhoHasNothingUnsent) {
   const std::string text(8000, 'r');
-  EXPECT_FALSE(directory.waits_for_room(hoarder.replies, hoarder.replies.next_ticket()));
+  const auto waits = [this](ConnectionState& entry, std::uint32_t ticket) {
+    ReplyAddress at = directory.address(entry);
+    at.ticket = ticket;
+    return directory.waits_for_room(at);
+  };
+  EXPECT_FALSE(waits(hoarder, hoarder.replies.next_ticket()));
   while (!pool.share().is_full()) {
     ReplyAddress address = directory.address(hoarder);
     address.ticket = hoarder.replies.open();
-    directory.reply(address, text);
+    directory.reply(address, Seen::nothing(), text);
   }
-  EXPECT_EQ(hoarder.phase, connection_phase::open);
+  EXPECT_TRUE(hoarder.life.is(life_stage::serving));
   const std::uint32_t next = hoarder.replies.open();
-  EXPECT_TRUE(directory.waits_for_room(hoarder.replies, next)) << "much of it is unsent";
+  EXPECT_TRUE(waits(hoarder, next)) << "much of it is unsent";
   const std::uint32_t first = other.replies.open();
   const std::uint32_t second = other.replies.open();
-  EXPECT_FALSE(directory.waits_for_room(other.replies, first));
-  EXPECT_TRUE(directory.waits_for_room(other.replies, second)) << "the first one goes before it";
+  EXPECT_FALSE(waits(other, first));
+  EXPECT_TRUE(waits(other, second)) << "the first one goes before it";
   drain(hoarder.replies.output());
-  EXPECT_FALSE(directory.waits_for_room(hoarder.replies, next));
+  EXPECT_FALSE(waits(hoarder, next));
   directory.close(hoarder);
   directory.close(other);
   while (directory.next_dirty() != nullptr) {

@@ -238,7 +238,7 @@ TEST(ReplyQueue, ALongStagedPieceLeavesFromWhereItWasWritten) {
   EXPECT_EQ(memory.pool.share().held(), 0U);
 }
 
-TEST(ReplyQueue, WhatWasHandedOverIsDroppedWithTheRest) {
+TEST(ReplyQueue, HandedOverRepliesAreDroppedWithTheRest) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   const auto first = replies.open();

@@ -51,7 +51,7 @@ TEST(MemoryVerdict, TellsOfSpareRoomWhoDoesSomethingAboutIt) {
   facts.item_blocks = 200 * kMiB;
   EXPECT_EQ(
       told(facts),
-      "fragmented: 200MiB of 400MiB held for items are spare; items are moved together in the background");
+      "fragmented: 200MiB of 400MiB held for items are unused; items are moved together in the background");
   facts.evacuates = false;
   EXPECT_NE(told(facts).find("memory.evacuation: true would"), std::string::npos);
   facts.item_spans = 3 * kMiB;
@@ -65,7 +65,7 @@ TEST(MemoryVerdict, TellsWhatClientsHold) {
   EXPECT_EQ(told(facts).substr(0, 29), "clients read slowly: 20MiB of");
   facts = usual();
   facts.unfinished = 20 * kMiB;
-  EXPECT_EQ(told(facts).substr(0, 31), "requests come slowly: 20MiB are");
+  EXPECT_EQ(told(facts).substr(0, 29), "requests arrive slowly: 20MiB");
 }
 
 TEST(MemoryVerdict, TellsWhatIsNotGivenBack) {
@@ -74,7 +74,7 @@ TEST(MemoryVerdict, TellsWhatIsNotGivenBack) {
   EXPECT_EQ(told(facts).substr(0, 26), "freed memory waits: 20MiB;");
   facts = usual();
   facts.expired = 60 * kMiB;
-  EXPECT_EQ(told(facts), "about 60MiB of 300MiB are of expired items; a sweep removes them in time");
+  EXPECT_EQ(told(facts), "about 60MiB of 300MiB of item memory hold expired items; a sweep will remove them");
   facts = usual();
   facts.unplaced = 2;
   EXPECT_EQ(told(facts).substr(0, 26), "2 arenas of memory could n");

@@ -19,7 +19,7 @@ TEST(RequestsAbout, WhereEachRequestIsMetItIsExact) {
   }
 }
 
-TEST(RequestsAbout, WhatTheSketchDoesNotKnowWidensIt) {
+TEST(RequestsAbout, KeysUnknownToTheSketchWidenTheBounds) {
   const RequestsAbout found = requests_about(10, 4, 1);
   EXPECT_EQ(found.about, 12U);
   EXPECT_EQ(found.least, 10U);

@@ -25,14 +25,14 @@ TEST(FlushTask, ManyOfThemMoveNoAges) {
   EXPECT_EQ(store.ask("mg k l\r\n"), "HD l10\r\n") << "since it was read";
 }
 
-TEST(FlushTask, UniquesBehindItAreAboveAllThatWereTold) {
+TEST(FlushTask, CasValuesBehindItAreAboveAllThatWereTold) {
   TextStore store{2};
   std::uint64_t before = 0;
   for (int i = 0; i < 100; ++i) {
     const std::string told = store.ask("ms k 1 c\r\nv\r\n");
-    const std::uint64_t unique = std::stoull(told.substr(told.find('c') + 1));
-    EXPECT_GT(unique, before);
-    before = unique;
+    const std::uint64_t cas = std::stoull(told.substr(told.find('c') + 1));
+    EXPECT_GT(cas, before);
+    before = cas;
     ASSERT_EQ(store.ask("flush_all\r\n"), "OK\r\n");
   }
 }

@@ -119,13 +119,13 @@ TEST(Batch, ALineThatMayNotStandInItRefusesAll) {
   EXPECT_TRUE(store.items().empty());
 }
 
-TEST(Batch, AUniqueThatDoesNotMatchRefusesAll) {
+TEST(Batch, ACasThatDoesNotMatchRefusesAll) {
   TextStore store{2};
   const std::string told = store.ask("ms k 1 c\r\n7\r\n");
-  const std::string unique = told.substr(4, told.size() - 6);
+  const std::string cas = told.substr(4, told.size() - 6);
   EXPECT_EQ(store.ask("mb 2\r\nms other 1\r\n1\r\nms k 1 C1\r\n8\r\n"), "EX 2 EX\r\n");
   EXPECT_EQ(store.items().size(), 1U);
-  EXPECT_EQ(store.ask("mb 2\r\nms other 1\r\n1\r\nms k 1 C" + unique + "\r\n8\r\n"), "HD\r\nHD\r\nHD\r\n");
+  EXPECT_EQ(store.ask("mb 2\r\nms other 1\r\n1\r\nms k 1 C" + cas + "\r\n8\r\n"), "HD\r\nHD\r\nHD\r\n");
   EXPECT_EQ(store.items().at("k").value, "8");
 }
 

@@ -1,4 +1,4 @@
-// The marks and uniques of items that are made from others.
+// The marks and cas values of items that are made from others.
 #include "server/store/item/derived_items.hpp"
 
 #include "tests/unit/server/store/item_maker.hpp"
@@ -11,16 +11,16 @@ constexpr std::uint32_t kAllMarks = Item::kStale | Item::kWon | Item::kBinary;
 class DerivedItems : public ItemTest {
  protected:
   Owned marked(std::string_view value = "12") {
-    return make({.key = "key", .flags = 5, .marks = kAllMarks, .unique_field = true, .unique = 77}, value);
+    return make({.key = "key", .flags = 5, .marks = kAllMarks, .cas_field = true, .cas = 77}, value);
   }
 };
 
-TEST_F(DerivedItems, ATouchKeepsMarksAndUnique) {
+TEST_F(DerivedItems, ATouchKeepsMarksAndCas) {
   const Owned old = marked();
   const Owned touched = own(with_expiry(worker(), *old, 1'800'000'000));
   EXPECT_EQ(touched->expiry(), 1'800'000'000U);
   EXPECT_EQ(touched->marks(), kAllMarks);
-  EXPECT_EQ(touched->unique(), 77U);
+  EXPECT_EQ(touched->cas(), 77U);
   EXPECT_EQ(touched->flags(), 5U);
   EXPECT_EQ(touched->value(), "12");
 }
@@ -29,7 +29,7 @@ TEST_F(DerivedItems, ACopyIsTheSame) {
   const Owned old = marked();
   const Owned copy = own(copy_of(worker(), *old));
   EXPECT_EQ(copy->marks(), kAllMarks);
-  EXPECT_EQ(copy->unique(), 77U);
+  EXPECT_EQ(copy->cas(), 77U);
   EXPECT_EQ(copy->key(), "key");
   EXPECT_EQ(copy->value(), "12");
   EXPECT_EQ(copy->expiry(), old->expiry());
@@ -45,22 +45,22 @@ TEST_F(DerivedItems, AJoinedValueIsNewButItsKeyStaysBinary) {
     joined->set_order(9);
     EXPECT_EQ(joined->value(), front ? "3412" : "1234");
     EXPECT_EQ(joined->marks(), Item::kBinary);
-    EXPECT_EQ(joined->unique(), 9U) << "minted anew";
+    EXPECT_EQ(joined->cas(), 9U) << "minted anew";
     EXPECT_EQ(joined->flags(), 5U);
   }
   const std::uint64_t chosen = 1234;
   const Owned joined = own(join_values(worker(), *old, *old, *more, &chosen));
   joined->set_order(9);
-  EXPECT_EQ(joined->unique(), 1234U);
+  EXPECT_EQ(joined->cas(), 1234U);
 }
 
-TEST_F(DerivedItems, ACountedNumberKeepsItsMarksAndHasANewUnique) {
+TEST_F(DerivedItems, ACountedNumberKeepsItsMarksAndHasANewCas) {
   const Owned old = marked();
   const Owned counted = own(with_value(worker(), *old, "13"));
   counted->set_order(9);
   EXPECT_EQ(counted->value(), "13");
   EXPECT_EQ(counted->marks(), kAllMarks);
-  EXPECT_EQ(counted->unique(), 9U);
+  EXPECT_EQ(counted->cas(), 9U);
   EXPECT_EQ(counted->flags(), 5U);
 }
 
@@ -70,10 +70,10 @@ TEST_F(DerivedItems, NewMarksReplaceTheOldOnes) {
   stale->set_order(9);
   EXPECT_EQ(stale->marks(), Item::kStale);
   EXPECT_EQ(stale->expiry(), 30U);
-  EXPECT_EQ(stale->unique(), 9U);
+  EXPECT_EQ(stale->cas(), 9U);
   EXPECT_EQ(stale->value(), "12");
   const std::uint64_t chosen = 1234;
-  EXPECT_EQ(own(with_marks(worker(), *old, 0, 0, &chosen))->unique(), 1234U);
+  EXPECT_EQ(own(with_marks(worker(), *old, 0, 0, &chosen))->cas(), 1234U);
 }
 
 TEST_F(DerivedItems, WhatWasReadStaysSoUnlessTheValueIsNew) {

@@ -1,4 +1,4 @@
-// An item's optional fields, its marks, its unique, and the time of its last read.
+// An item's optional fields, its marks, its cas, and the time of its last read.
 #include <cstdint>
 #include <string>
 
@@ -20,8 +20,8 @@ TEST_F(Items, EveryCombinationOfFieldsKeepsWhatItWasGiven) {
                             .expiry = (bits & 2U) != 0 ? 1'800'000'000U : 0U,
                             .expiry_field = (bits & 4U) != 0,
                             .marks = (bits & 8U) != 0 ? std::uint32_t{Item::kStale | Item::kBinary} : 0U,
-                            .unique_field = (bits & 16U) != 0,
-                            .unique = ~std::uint64_t{0}};
+                            .cas_field = (bits & 16U) != 0,
+                            .cas = ~std::uint64_t{0}};
     const Owned item = make(shape, "the value");
     item->set_order(kMade);
     EXPECT_EQ(item->key(), "some key") << bits;
@@ -31,16 +31,16 @@ TEST_F(Items, EveryCombinationOfFieldsKeepsWhatItWasGiven) {
     EXPECT_EQ(item->has_expiry_field(), shape.expiry != 0 || shape.expiry_field) << bits;
     EXPECT_EQ(item->marks(), shape.marks) << bits;
     EXPECT_EQ(item->order(), kMade) << bits;
-    EXPECT_EQ(item->unique(), shape.unique_field ? shape.unique : kMade) << bits;
-    EXPECT_EQ(item->has_unique_field(), shape.unique_field) << bits;
+    EXPECT_EQ(item->cas(), shape.cas_field ? shape.cas : kMade) << bits;
+    EXPECT_EQ(item->has_cas_field(), shape.cas_field) << bits;
   }
 }
 
-TEST_F(Items, AUniqueThatWasChosenIsNotTheCas) {
-  for (const std::uint64_t unique : {std::uint64_t{0}, std::uint64_t{1}, kMade, ~std::uint64_t{0}}) {
-    const Owned item = make({.key = "k", .unique_field = true, .unique = unique}, "v");
+TEST_F(Items, ACasThatWasChosenIsNotTheOrder) {
+  for (const std::uint64_t cas : {std::uint64_t{0}, std::uint64_t{1}, kMade, ~std::uint64_t{0}}) {
+    const Owned item = make({.key = "k", .cas_field = true, .cas = cas}, "v");
     item->set_order(kMade + 1);
-    EXPECT_EQ(item->unique(), unique);
+    EXPECT_EQ(item->cas(), cas);
     EXPECT_EQ(item->order(), kMade + 1);
   }
 }

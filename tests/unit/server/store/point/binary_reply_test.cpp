@@ -21,7 +21,7 @@ class BinaryReplies : public ItemTest {
     EXPECT_EQ(protocol::parse_binary(wire.data(), wire.size(), {.value_bytes = 100}, parsed).what,
               protocol::outcome::request);
     const protocol::PointRequest request = protocol::point_request(parsed);
-    const ItemTest::Owned shown = make({.key = "k", .flags = 9, .unique_field = true, .unique = 5}, "12");
+    const ItemTest::Owned shown = make({.key = "k", .flags = 9, .cas_field = true, .cas = 5}, "12");
     const PointOutcome outcome{.request = request, .result = result, .number = number, .shown = &*shown};
     return written([&](ReplyQueue& replies, std::uint32_t ticket) {
       write_binary_reply(replies, ticket, outcome, worker());
@@ -44,7 +44,7 @@ class BinaryReplies : public ItemTest {
   }
 };
 
-TEST_F(BinaryReplies, WhatStoresTellsTheUnique) {
+TEST_F(BinaryReplies, StoringCommandsReturnTheCas) {
   const std::string extras = protocol::set_extras();
   EXPECT_EQ(said({opcode::set, "k", "", extras}, point_result::stored), "1 0 opaq cas 5");
   EXPECT_EQ(said({opcode::setq, "k", "", extras}, point_result::stored), "");
@@ -76,7 +76,7 @@ TEST_F(BinaryReplies, ANumberHasEightBytes) {
   EXPECT_EQ(said({opcode::increment, "k", "", extras}, point_result::not_found), "5 1 opaq: Not found");
 }
 
-TEST_F(BinaryReplies, DeleteTellsNoUnique) {
+TEST_F(BinaryReplies, DeleteTellsNoCas) {
   EXPECT_EQ(said({opcode::remove, "k"}, point_result::deleted), "4 0 opaq");
   EXPECT_EQ(said({opcode::removeq, "k"}, point_result::deleted), "");
   EXPECT_EQ(said({opcode::removeq, "k"}, point_result::not_found), "20 1 opaq: Not found");

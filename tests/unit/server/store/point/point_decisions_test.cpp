@@ -72,7 +72,7 @@ TEST_F(PointDecisions, ExpiryFollowsTheOrderSent) {
 // --- Tables ---
 
 /// The possible states of an entry.
-constexpr std::array kStates{"nothing", "expired", "text", "number", "unique 5", "ends", "stale", "won"};
+constexpr std::array kStates{"nothing", "expired", "text", "number", "cas 5", "ends", "stale", "won"};
 
 const char* text_of(entry_fate fate) {
   constexpr std::array kNames{"stays", "replaced", "removed", "in place"};
@@ -83,14 +83,14 @@ const char* text_of(item_source source) {
                               "number", "old version", "old value",  "empty"};
   return kNames[static_cast<std::size_t>(source)];
 }
-const char* text_of(point_result result) {
-  constexpr std::array kNames{"stored", "NS",    "EX",        "NF",        "deleted",  "touched",
-                              "number", "value", "no number", "no memory", "too large"};
+const char* name_of(point_result result) {
+  constexpr std::array kNames{"done",    "stored", "NS",     "EX",        "NF",        "deleted",
+                              "touched", "value",  "number", "no number", "no memory", "too large"};
   return kNames[static_cast<std::size_t>(result)];
 }
 
 std::string describe(const PointDecision& decision) {
-  std::string text = std::string{text_of(decision.result)} + ", " + text_of(decision.fate);
+  std::string text = std::string{name_of(decision.result)} + ", " + text_of(decision.fate);
   if (decision.source != item_source::none) {
     text += std::string{", "} + text_of(decision.source);
   }
@@ -106,8 +106,8 @@ class PointDecisionTable : public PointDecisions {
     if (state == "number") {
       return make({.key = "k"}, "41");
     }
-    if (state == "unique 5") {
-      return make({.key = "k", .unique_field = true, .unique = 5}, "old");
+    if (state == "cas 5") {
+      return make({.key = "k", .cas_field = true, .cas = 5}, "old");
     }
     if (state == "ends") {
       return make({.key = "k", .expiry = kNow + 30}, "old");
@@ -161,16 +161,16 @@ TEST_F(PointDecisionTable, StoringDependsOnWhatIsThere) {
   }
 }
 
-TEST_F(PointDecisionTable, AUniqueIsCompared) {
-  EXPECT_EQ(outcome("cas k 0 0 3 5", "unique 5"), "stored, replaced, sent");
-  EXPECT_EQ(outcome("cas k 0 0 3 6", "unique 5"), "EX, stays");
-  EXPECT_EQ(outcome("ms k 3 C4 I", "unique 5"), "stored, replaced, stale copy") << "made from an older one";
-  EXPECT_EQ(outcome("ms k 3 C6 I", "unique 5"), "EX, stays");
-  EXPECT_EQ(outcome("ms k 3 C4 I MA", "unique 5"), "EX, stays");
-  EXPECT_EQ(outcome("md k C4", "unique 5"), "EX, stays");
-  EXPECT_EQ(outcome("md k C5", "unique 5"), "deleted, removed");
-  EXPECT_EQ(outcome("ma k C4", "unique 5"), "EX, stays") << "before it is looked at whether it is a number";
-  EXPECT_EQ(outcome("ma k C5", "unique 5"), "no number, stays");
+TEST_F(PointDecisionTable, ACasIsCompared) {
+  EXPECT_EQ(outcome("cas k 0 0 3 5", "cas 5"), "stored, replaced, sent");
+  EXPECT_EQ(outcome("cas k 0 0 3 6", "cas 5"), "EX, stays");
+  EXPECT_EQ(outcome("ms k 3 C4 I", "cas 5"), "stored, replaced, stale copy") << "made from an older one";
+  EXPECT_EQ(outcome("ms k 3 C6 I", "cas 5"), "EX, stays");
+  EXPECT_EQ(outcome("ms k 3 C4 I MA", "cas 5"), "EX, stays");
+  EXPECT_EQ(outcome("md k C4", "cas 5"), "EX, stays");
+  EXPECT_EQ(outcome("md k C5", "cas 5"), "deleted, removed");
+  EXPECT_EQ(outcome("ma k C4", "cas 5"), "EX, stays") << "before it is looked at whether it is a number";
+  EXPECT_EQ(outcome("ma k C5", "cas 5"), "no number, stays");
 }
 
 TEST_F(PointDecisionTable, RemovingTakesWhatHasExpiredAway) {
@@ -245,7 +245,7 @@ TEST_F(PointDecisionTable, AClassicCommandDecidesAsItsMetaFormDoes) {
           << classic << " and " << meta << " on " << state;
     }
   }
-  for (const std::string state : {"nothing", "expired", "text", "number", "unique 5", "ends"}) {
+  for (const std::string state : {"nothing", "expired", "text", "number", "cas 5", "ends"}) {
     EXPECT_EQ(outcome("gat 30 k", state), outcome("mg k T30", state)) << state;
     EXPECT_EQ(outcome("gat 10 k", state), outcome("mg k T10", state)) << state;
   }

@@ -17,7 +17,7 @@ class ReplyStyles : public ItemTest {
     const protocol::ParsedLine parsed(line + "\r\n");
     EXPECT_TRUE(parsed.accepted()) << line;
     const protocol::PointRequest request = protocol::point_request(*parsed.operator->());
-    const ItemTest::Owned shown = make({.key = "k", .flags = 9, .unique_field = true, .unique = 5}, "12");
+    const ItemTest::Owned shown = make({.key = "k", .flags = 9, .cas_field = true, .cas = 5}, "12");
     const ItemTest::Owned sent = make({.key = "k"}, "abc");
     const MetaFindings findings = MetaFindings::of(*shown);
     const PointOutcome outcome{.request = request,

@@ -54,7 +54,7 @@ final class Connection implements AutoCloseable {
     socket.getOutputStream().flush();
     T result = reading.read(in);
     if (!isInStep()) {
-      throw new MxkvException.Protocol("more came than was asked for");
+      throw new MxkvException.Protocol("the server sent more than was asked for");
     }
     return result;
   }

@@ -72,7 +72,7 @@ public final class Key implements Comparable<Key> {
   /** The key as mg, ms, md and ma take it: a word, and the flag b where it has to be base64. */
   String words(String between) {
     if (bytes.length == 0 || bytes.length > LONGEST) {
-      throw new MxkvException.Client("a key has 1 to 250 bytes, not " + bytes.length);
+      throw new MxkvException.Client("a key must have 1 to 250 bytes, not " + bytes.length);
     }
     return needsBase64() ? encoded() + between + " b" : raw() + between;
   }

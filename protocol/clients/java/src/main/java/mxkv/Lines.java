@@ -15,7 +15,7 @@ final class Lines {
 
   static byte[] of(String line) {
     if (line.indexOf('\r') >= 0 || line.indexOf('\n') >= 0) {
-      throw new MxkvException.Client("what is asked for does not end a line");
+      throw new MxkvException.Client("an argument must not have line ends");
     }
     return (line + "\r\n").getBytes(StandardCharsets.ISO_8859_1);
   }

@@ -15,7 +15,7 @@ public final class Outcome<T> {
   /** IllegalStateException before the batch was done. */
   public T value() {
     if (!done) {
-      throw new IllegalStateException("the batch is not done");
+      throw new IllegalStateException("the batch was not executed yet");
     }
     return value;
   }

@@ -113,7 +113,7 @@ final class Ranges {
       return line;
     }
     if (Key.of(cursor).needsBase64()) {
-      throw new MxkvException.BadCursor("it has blanks or control bytes");
+      throw new MxkvException.BadCursor("a cursor must not have blanks or control bytes");
     }
     return line + " G" + cursor;
   }

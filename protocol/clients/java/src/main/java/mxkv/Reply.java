@@ -25,7 +25,7 @@ record Reply(List<String> words, byte[] value) {
       return new Reply(words, null);
     }
     if (words.size() < 2 || !words.get(1).matches("\\d{1,10}") || Long.parseLong(words.get(1)) > 1 << 30) {
-      throw new MxkvException.Protocol("no length of a value in " + line);
+      throw new MxkvException.Protocol("no valid length of a value in " + line);
     }
     int size = Integer.parseInt(words.get(1));
     byte[] value = in.readNBytes(size);

@@ -1,0 +1,407 @@
+#include "server/net/connection/connection.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <utility>
+
+#include "runtime/base/assert.hpp"
+#include "runtime/base/probe.hpp"
+#include "server/net/connection/connection_host.hpp"
+#include "server/net/tls/tls_stream.hpp"
+
+namespace mxkv::server {
+
+namespace {
+constexpr std::size_t kGatheredPieces = 64;
+
+// Most output is one piece. For that the kernel has less to copy and to check with send().
+ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
+  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  if (pieces.size() == 1) [[likely]] {
+    return ::send(socket, pieces[0].iov_base, pieces[0].iov_len, kFlags);
+  }
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(socket, &message, kFlags);
+}
+
+}  // namespace
+
+// The directory reuses entries, so the entry's counts may begin above 0.
+Connection::Connection(ConnectionHost& net, int socket, const Door& door)
+    : net_(net),
+      door_(&door),
+      socket_(socket),
+      client_(net.client_of(socket)),
+      session_(net.host(), *this, door.asks_login && !door.peer),
+      judged_(session_->output().end()) {
+  if (door.tls != nullptr) {
+    session_->entry().life.greet();
+  }
+  client_.read_ns.store(net.now_ns(), std::memory_order_relaxed);
+  session_->entry().descriptor.store(socket, std::memory_order_relaxed);
+  tell_watchers({});
+  session_->entry().by_peer = door.peer;
+  session_->entry().takes_stale = door.takes_stale;
+  session_.unsettled().meter(door.peer ? nullptr : client_.usage.get());
+  session_.unsettled().show_last(client_.last);
+  client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
+  MXKV_PROBE1(connection_open, socket_);
+  note_work();
+}
+
+Connection::~Connection() {
+  MXKV_ASSERT(deletable(), "a connection is closed, and in no list, before it goes");
+}
+
+// A paused session is read when it goes on.
+void Connection::became_ready(Readiness now) {
+  MXKV_ASSERT(!closed(), "a closed socket is not told of");
+  if (now.input && drain_reads_left_ > 0) {
+    readable_ = true;
+    read_on_ = read_on_ || now.read_on;
+    if (session_->wants_input()) {
+      net_.make_ready(*this);
+    } else {
+      note_unread();
+    }
+  }
+  if (now.output && output_waits_) [[unlikely]] {
+    end_output_wait();
+  }
+  if (now.read_on && (now.reset || client_.killed.load(std::memory_order_acquire))) [[unlikely]] {
+    reset_ = true;
+    static_cast<void>(session_.step());
+  }
+  if (now.read_on && session_->paused_for(pause::journal)) [[unlikely]] {
+    static_cast<void>(session_.step());  // settle() checks whether the client is gone
+  }
+}
+
+void Connection::take_turn() {
+  MXKV_ASSERT(!closed(), "a closed connection has no turn");
+  Session& session = session_.step();
+  if (is(life_stage::greeting)) [[unlikely]] {
+    shake_hands();
+    return;
+  }
+  if (net_.reads_paused()) [[unlikely]] {
+    if (!session.paused_for(pause::journal)) {
+      session.wait_for_journal();
+      net_.wait_for_journal(*this);
+    }
+    return;
+  }
+  if (session.pauses().has(pause::turn | pause::memory)) {
+    session.resume();
+  }
+  if (readable_ && session.wants_input()) {
+    read(session);
+  }
+}
+
+void Connection::read(Session& session) {
+  MXKV_ASSERT(session.wants_input(), "bytes are read for a session that takes them");
+  session.entry().asked_ns = input_since_ns_ == 0 ? net_.now_ns() : std::exchange(input_since_ns_, 0);
+  if (tls_ != nullptr) [[unlikely]] {
+    read_tls(session);
+    return;
+  }
+  const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
+  const std::span<char> space = session.value_space();
+  std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
+  const std::size_t most = space.size() + buffer.size();
+  const ssize_t got = space.empty() ? ::recv(socket_, buffer.data(), buffer.size(), 0)
+                                    : ::readv(socket_, into.data(), into.size());
+  if (got > 0) {
+    const auto bytes = static_cast<std::size_t>(got);
+    readable_ = bytes == most || read_on_;  // read on only if there may be more bytes
+    take_bytes(session, bytes, std::min(bytes, space.size()));
+    return;
+  }
+  readable_ = got < 0 && errno == EINTR;
+  if (got == 0) {
+    session.end_of_input();
+  } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+    ends_for_ = "error";
+    close();  // as a rule the client reset the connection: no reply would reach it
+  }
+}
+
+// `direct` of the bytes are already in the session's value, the others in the read buffer.
+void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t direct) {
+  client_.read_ns.store(net_.now_ns(), std::memory_order_relaxed);
+  session.entry().read_bytes += bytes;
+  NetCounters::add(client_.read_bytes, bytes);
+  NetCounters::add(net_.counters().read_bytes, bytes);
+  if (direct > 0) {
+    session.received_value(direct);
+  }
+  if (net_.log().tells_trace() && direct == 0) [[unlikely]] {
+    trace_request({net_.read_buffer().data(), bytes});
+  }
+  if (bytes > direct) {
+    session.receive(net_.read_buffer().data(), bytes - direct, ConnectionHost::kReadHeadroom);
+  }
+  session.charge_input();
+  if (session.state().is(session_state::refused)) [[unlikely]] {
+    net_.refused_input();
+  }
+  if (is(life_stage::draining)) {
+    MXKV_ASSERT(drain_reads_left_ > 0, "the last read ends the input");
+    readable_ = --drain_reads_left_ != 0;
+  }
+}
+
+void Connection::begin_output_wait() {
+  MXKV_ASSERT(!output_waits_ && !session_->entry().stuck, "the client's silence is noted once");
+  output_waits_ = true;
+  client_.sends.store(true, std::memory_order_relaxed);
+  sent_ns_ = net_.now_ns();
+  net_.sending_waits(true);
+  session_->entry().stuck = true;
+  session_->output().compact();
+  net_.events().watch_output(socket_, *this, true);
+}
+
+void Connection::end_output_wait() {
+  output_waits_ = false;
+  client_.sends.store(false, std::memory_order_relaxed);
+  net_.sending_waits(false);
+  readable_ = readable_ || door_->tls != nullptr;  // a TLS read may have waited to write
+  session_.step().entry().stuck = false;
+  net_.events().watch_output(socket_, *this, false);
+}
+
+void Connection::note_sent(std::size_t bytes) {
+  session_->output().consume(bytes);
+  NetCounters::add(net_.counters().written_bytes, bytes);
+  NetCounters::add(client_.written_bytes, bytes);
+  sent_ns_ = net_.now_ns();
+}
+
+void Connection::flush() {
+  const OutputBuffer& output = session_->output();
+  const std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
+  if (left > SendTurns::kShort) [[unlikely]] {
+    SendTurns& turns = net_.send_turns();
+    turns.sent(send(left, turns.allowed()));
+  } else {
+    static_cast<void>(send(left, left));
+  }
+}
+
+// Sends about `most` of the first `left` bytes of output. Returns how many were sent. TLS gets all that is left to
+// choose a record from, because a record that the socket did not take must be tried again at its full length.
+std::size_t Connection::send(std::size_t left, std::size_t most) {
+  std::size_t all = 0;
+  while (left > 0 && all < most && !output_waits_) {
+    if (tls_ != nullptr) [[unlikely]] {
+      const std::size_t sent = send_record(left);
+      if (sent == 0) {
+        break;
+      }
+      note_sent(sent);
+      all += sent;
+      left -= sent;
+      continue;
+    }
+    std::array<iovec, kGatheredPieces> pieces;
+    const std::size_t count = session_->output().gather(pieces, std::min(left, most - all));
+    const ssize_t sent = send_pieces(socket_, std::span{pieces}.first(count));
+    if (sent >= 0) {
+      note_sent(static_cast<std::size_t>(sent));
+      all += static_cast<std::size_t>(sent);
+      left -= static_cast<std::size_t>(sent);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      begin_output_wait();
+    } else if (errno != EINTR) {
+      close();
+      break;
+    }
+  }
+  return all;
+}
+
+// Whatever happened in this round, only this function checks whether the connection ends and what it waits
+// for.
+bool Connection::settle() {
+  MXKV_ASSERT(!closed(), "a closed connection has nothing to send");
+  Session& session = session_.unsettled();
+  if (!session.entry().life.answers()) [[unlikely]] {
+    return settle_unanswered(session);
+  }
+  if (reset_ && over_without_replies()) [[unlikely]] {
+    close();
+    return true;
+  }
+  if (net_.disk() != nullptr) [[unlikely]] {
+    mark_output();
+  }
+  flush();
+  if (closed()) {
+    return true;
+  }
+  client_.requests.store(requests_before_ + session.requests(), std::memory_order_relaxed);
+  session.end_round();
+  if (session.paused_for(pause::output)) {
+    session.resume();
+  }
+  if (session.finished() && session.output().unsent_bytes() == 0) {
+    close();
+    return true;
+  }
+  return arm();
+}
+
+bool Connection::settle_unanswered(Session& session) {
+  if (session.entry().life.is(life_stage::silenced)) {
+    close_for_output();
+    return true;
+  }
+  if (session.entry().life.is(life_stage::cut) || (reset_ && over_without_replies())) {
+    close();
+    return true;
+  }
+  return settle_greeting();
+}
+
+// Whether a connection without a reader ends now. A killed client's ends at once. If the client reset its
+// connection, requests that came before continue as long as they need nobody else. The end of a wait for
+// others, for memory or for the disk may never come, so the connection does not wait for it.
+bool Connection::over_without_replies() const noexcept {
+  return client_.killed.load(std::memory_order_relaxed) ||
+         session_->pauses().has(kUntilTold | pause::memory) || gate_.holds() ||
+         (is(life_stage::greeting) && tls_ == nullptr);
+}
+
+// Arranges the next turn, unless the connection waits for its client. Returns false if it only waits for
+// memory.
+bool Connection::arm() {
+  client_.state.store(session_->state().current(), std::memory_order_relaxed);
+  const OutputBuffer& output = session_->output();  // without replies whose turn has not come
+  if (!output_waits_ && gate_.sendable(output.sent_bytes(), output.unsent_bytes()) > 0) [[unlikely]] {
+    net_.wait_to_send(*this);  // flush() left some output for its turn
+  }
+  const Pauses pauses = session_->pauses();
+  if (pauses.has(kUntilTold)) [[unlikely]] {
+    if (pauses.has(pause::journal) && over_unread()) {
+      close();
+    }
+    return true;  // the end of the pause makes the next step
+  }
+  if (pauses.has(pause::turn)) {
+    NetCounters::add(net_.counters().yields);
+    net_.make_ready(*this);
+  } else if (pauses.has(pause::memory)) {
+    net_.wait_for_memory(*this);
+    return false;
+  } else if (session_->wants_input()) {
+    if (readable_) {
+      net_.make_ready(*this);
+    } else if (is(life_stage::draining)) {
+      session_.step().end_of_input();
+    }
+  }
+  return true;
+}
+
+void Connection::resume() {
+  MXKV_ASSERT(!closed(), "a closed connection waits for no operation");
+  session_.step().resume();
+}
+
+void Connection::give_room() {
+  MXKV_ASSERT(!closed(), "a closed connection waits in no list");
+  session_.step().give_room();
+}
+
+void Connection::admitted() {
+  if (is(life_stage::greeting)) {
+    begin_handshake();
+    net_.make_ready(*this);
+  } else {
+    give_room();
+  }
+}
+
+// A connection with unread bytes waits for the worker, not for its client, so it does not stall.
+bool Connection::stalls(std::uint64_t now_ns) const noexcept {
+  if (is(life_stage::greeting)) {
+    return !readable_ && now_ns - unread_ns_ >= Admission::kStallsNs;
+  }
+  return !readable_ && session_->wants_input() &&
+         (sends_nothing(now_ns, Admission::kStallsNs) || session_->value_is_slow(now_ns));
+}
+
+bool Connection::judged() {
+  return session_.step().judged();
+}
+
+bool Connection::rate_has_room() {
+  return session_.step().rate_has_room();
+}
+
+bool Connection::review() {
+  Session& session = session_.step();
+  session.meter(door_->peer ? nullptr : client_.usage.get());
+  if (session.user_stays()) {
+    return false;
+  }
+  close();
+  return true;
+}
+
+void Connection::tell_watchers(std::string_view reason) {
+  const SessionHost& host = net_.host();
+  if (net_.log().tells_debug()) [[unlikely]] {
+    net_.log().tell_debug(reason.empty() ? "opened " + client_.peer
+                                         : "closed " + client_.peer + ": " + std::string{reason});
+  }
+  if (host.watch_hub != nullptr && host.watch_hub->wants(watched::kConnections)) [[unlikely]] {
+    host.watch_hub->connection(host.worker, client_.peer, reason, socket_);
+  }
+}
+
+// Logs the first line of a read, shortened, and only if a request begins there, so that no value or password
+// is logged.
+void Connection::trace_request(std::string_view bytes) {
+  constexpr std::size_t kMostTold = 100;
+  constexpr unsigned char kLastOfText = 0x7F;
+  if (session_->state().expects_line() && !bytes.empty() &&
+      static_cast<unsigned char>(bytes.front()) <= kLastOfText) {
+    const std::string_view line = bytes.substr(0, bytes.find_first_of("\r\n"));
+    net_.log().tell_trace(client_.peer + " sent " + std::to_string(bytes.size()) +
+                          " bytes: " + std::string{line.substr(0, kMostTold)});
+  }
+}
+
+bool Connection::take_name(std::string_view name) {
+  return net_.clients().set_name(client_, name);
+}
+
+void Connection::logged_in(const std::string& user) {
+  net_.clients().set_user(client_, user);
+}
+
+void Connection::drain() {
+  MXKV_ASSERT(!closed(), "a closed connection is in no list");
+  ConnectionLife& life = session_->entry().life;
+  if (life.is(life_stage::greeting)) {
+    close();
+  } else if (life.is(life_stage::serving) || life.is(life_stage::leaving)) {
+    life.drain();
+    ends_for_ = "shutdown";
+    readable_ = true;
+    net_.make_ready(*this);
+  }
+}
+
+}  // namespace mxkv::server

@@ -1,0 +1,3 @@
+#include "server/net/sockets/asio.hpp"
+
+#include <boost/asio/impl/src.hpp>

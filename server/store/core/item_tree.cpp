@@ -1,0 +1,3 @@
+#include "server/store/core/item_tree.hpp"
+
+MXKV_INSTANTIATE_TREE(, mxkv::server::ItemTraits);

@@ -1,0 +1,70 @@
+// The state that store tasks use on the worker where they run: Worker::local<WorkerContext>(). It names the wings of
+// the store only as pointers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string_view>
+
+#include "index/commit_point.hpp"
+#include "server/store/core/counters.hpp"
+#include "server/store/core/flush_points.hpp"
+#include "server/store/core/place_counters.hpp"
+#include "server/store/happenings.hpp"
+
+namespace mxkv::server {
+
+struct RangeLocks;
+class ConnectionTable;
+class ExpirySweep;
+class OwnerReads;
+class ReadOffers;
+class StoreState;
+class Upkeep;
+class WatchHub;
+
+/// One a worker. Owner worker only, but for reading the counters.
+struct WorkerContext {
+  static constexpr std::uint64_t kNoHorizon = ~std::uint64_t{0};
+
+  StoreState* store = nullptr;
+  RangeLocks* locks = nullptr;                                    ///< the store's
+  const FlushPoints* flush_points = nullptr;                      ///< the store's
+  const index::CommitPoint<std::string_view>* commits = nullptr;  ///< of the store's tree
+  ConnectionTable* replies = nullptr;
+  WatchHub* watch = nullptr;         ///< the store's
+  Happenings* happenings = nullptr;  ///< the store's; null: events are not reported
+  Upkeep* upkeep = nullptr;          ///< the store's
+  ExpirySweep* sweep = nullptr;
+  OwnerReads* owner_reads = nullptr;  ///< null: no item here is a copy
+  StoreCounters counters;
+  std::atomic<std::uint64_t> greatest_order{0};  ///< minted here so far; one writer
+  /// Orders are minted above this, and above the round's time. Set once a round by a caller that never lowers
+  /// it; 0: no bound.
+  std::uint64_t mint_us = 0;
+  /// Changes up to this order are on disk; kNoHorizon: reads need not wait. Set once a round, as are the next
+  /// two.
+  std::uint64_t horizon_us = kNoHorizon;
+  const char* refusal = nullptr;  ///< why changes are refused now; null: they are not
+  ReadOffers* offers = nullptr;   ///< null: reads are not offered to other workers
+  bool applies = false;      ///< changes that pass the commit point now were read from the log of other nodes
+  bool writes_wait = false;  ///< replies to commands that may have written may have to wait for the disk
+
+  void note(happening what) noexcept {
+    if (happenings != nullptr) {
+      happenings->note(what);
+    }
+  }
+  void count_no_memory() noexcept {
+    counters.count(counter::store_no_memory);
+    note(happening::no_memory);
+  }
+  [[nodiscard]] bool minds_horizon() const noexcept { return horizon_us != kNoHorizon; }
+  /// The earliest expiry (steady s) stored here that no sweep has seen yet. Relaxed, see expiry_sweep.cpp.
+  std::atomic<std::uint32_t> first_expiry{std::numeric_limits<std::uint32_t>::max()};
+  std::unique_ptr<PlaceCounters> places;  ///< null: there is only one NUMA node
+};
+
+}  // namespace mxkv::server

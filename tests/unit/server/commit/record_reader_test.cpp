@@ -1,0 +1,107 @@
+// Written records are read again; other bytes are refused, and nothing outside of the payload is read.
+#include "server/commit/record_reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/unit/server/journal/journal_builder.hpp"
+
+namespace mxkv::server::test {
+namespace {
+
+std::vector<Record> some_of_each() {
+  return {PutRecord{.order = 1, .key = "key", .value = "value"},
+          PutRecord{.order = 2, .key = "", .value = ""},
+          PutRecord{.order = kMostOrder,
+                    .key = "k",
+                    .value = "v",
+                    .cas = 77,
+                    .flags = 1,
+                    .expiry = 2,
+                    .access = 2047,
+                    .marks = 7,
+                    .has_cas = true},
+          GoneRecord{3, "gone", gone_reason::evicted},
+          GoneRecord{4, "deleted", gone_reason::deleted},
+          TouchRecord{5, "touched", 0},
+          TouchRecord{.order = 5, .key = "read", .expiry = 6, .access = 2047},
+          RangeGoneRecord{6, {.from = "a", .to = "b", .from_is_open = true, .to_is_open = true}, 12},
+          RangeTouchRecord{7, {.from = "", .to = "", .has_no_end = true}, 12, 13, 14},
+          FlushRecord{8},
+          FlushAtRecord{9, 10, 11},
+          PutRecord{.order = 12, .key = "large", .apart_bytes = 100'000, .expiry = 1}};
+}
+
+TEST(RecordReader, ReadsWhatWasWritten) {
+  const std::vector<Record> records = some_of_each();
+  const std::string payload = payload_of(records);
+  RecordReader reader(payload);
+  for (const Record& record : records) {
+    EXPECT_EQ(reader.next(), record);
+  }
+  EXPECT_EQ(reader.next(), std::nullopt);
+  EXPECT_EQ(reader.wrong(), nullptr);
+  EXPECT_EQ(reader.position(), payload.size());
+}
+
+TEST(RecordReader, SaysAtWhichByteAPayloadIsCut) {
+  const std::vector<Record> records = some_of_each();
+  const std::string payload = payload_of(records);
+  for (std::size_t length = 0; length <= payload.size(); ++length) {
+    // A copy of just that length, so that a sanitizer sees a read behind it.
+    const auto cut = std::make_unique<char[]>(length);
+    payload.copy(cut.get(), length);
+    RecordReader reader({cut.get(), length});
+    std::size_t read = 0;
+    std::size_t end = 0;
+    while (const auto record = reader.next()) {
+      ASSERT_LT(read, records.size());
+      EXPECT_EQ(*record, records[read++]);
+      end = reader.position();
+    }
+    EXPECT_EQ(reader.position(), end);
+    EXPECT_EQ(reader.wrong() == nullptr, end == length) << length;
+    EXPECT_EQ(reader.next(), std::nullopt) << "what is wrong stays so";
+  }
+}
+
+TEST(RecordReader, RefusesWhatItDoesNotKnow) {
+  const auto complaint = [](std::size_t at, char byte) {
+    std::string payload = payload_of({FlushRecord{1}, PutRecord{.order = 2, .key = "k", .value = "v"}});
+    payload[at] = byte;
+    RecordReader reader(payload);
+    while (reader.next()) {
+    }
+    EXPECT_EQ(reader.position(), at < kRecordHeaderBytes ? 0 : kRecordHeaderBytes);
+    return std::string{reader.wrong() == nullptr ? "" : reader.wrong()};
+  };
+  EXPECT_EQ(complaint(0, 0), "a record is of an unknown type");
+  EXPECT_EQ(complaint(0, 8), "a record is of an unknown type");
+  EXPECT_EQ(complaint(11, 0x20), "a record's order has more than 53 bits");
+  EXPECT_EQ(complaint(13, 0x10), "a record has unknown bits");
+  EXPECT_EQ(complaint(14, 3), "a record is cut off");
+}
+
+TEST(RecordReader, EndsWithAnyBytes) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 20'000; ++round) {
+    const std::size_t length = random() % 100;
+    const auto bytes = std::make_unique<char[]>(length);
+    for (std::size_t i = 0; i < length; ++i) {
+      bytes[i] = static_cast<char>(random() % 3 == 0 ? random() : random() % 9);
+    }
+    RecordReader reader({bytes.get(), length});
+    std::size_t before = 0;
+    while (reader.next()) {
+      ASSERT_GT(reader.position(), before) << "each record takes bytes";
+      before = reader.position();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mxkv::server::test
