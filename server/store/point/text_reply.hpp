@@ -15,13 +15,18 @@ void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOu
 
 }  // namespace detail
 
-/// Writes the text of a result; the ticket stays open. Home worker only. A constant result needs no look-up
-/// of its text.
-[[gnu::always_inline]] inline void write_result(ReplyQueue& queue, std::uint32_t ticket,
-                                                point_result result) {
-  const std::string_view text = protocol::text_of(result);
+/// Writes a sentence; the ticket stays open. Home worker only.
+[[gnu::always_inline]] inline void write_sentence(ReplyQueue& queue, std::uint32_t ticket,
+                                                  std::string_view text) {
   char* const out = queue.reserve(ticket, text.size());
   queue.commit(ticket, protocol::write_text(out, text));
+}
+
+/// Writes the text of a result that is known here: of constant length, and not looked up.
+template <point_result kResult>
+[[gnu::always_inline]] inline void write_result(ReplyQueue& queue, std::uint32_t ticket) {
+  constexpr std::string_view kText = protocol::text_of(kResult);
+  write_sentence(queue, ticket, kText);
 }
 
 /// Writes the reply; the ticket stays open. Home worker only.
@@ -32,7 +37,7 @@ void write_item_or_number(ReplyQueue& queue, std::uint32_t ticket, const PointOu
     detail::write_item_or_number(queue, ticket, outcome, worker);
     return;
   }
-  write_result(queue, ticket, outcome.result);
+  write_sentence(queue, ticket, text);
 }
 
 }  // namespace mxkv::server

@@ -143,11 +143,11 @@ void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runt
   if (!request_.has_flags()) [[likely]] {
     // The two most common results.
     if (decision_.result == point_result::stored) {
-      write_result(*queue, ticket, point_result::stored);
+      write_result<point_result::stored>(*queue, ticket);
       return;
     }
     if (decision_.result == point_result::deleted) {
-      write_result(*queue, ticket, point_result::deleted);
+      write_result<point_result::deleted>(*queue, ticket);
       return;
     }
   }
