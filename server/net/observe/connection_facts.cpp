@@ -94,7 +94,7 @@ struct ClientAddress {
   std::uint16_t port = 0;
 };
 
-std::optional<in6_addr> parse_client_ip(std::string text) {
+std::optional<in6_addr> parse_client_ip(const std::string& text) {
   in6_addr address{};
   if (inet_pton(AF_INET6, text.c_str(), &address) == 1 ||
       inet_pton(AF_INET6, ("::ffff:" + text).c_str(), &address) == 1) {
