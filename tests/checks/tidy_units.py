@@ -3,7 +3,7 @@
 
 A unity build compiles several sources as one unit, which costs clang-tidy about as much as one of them alone: what is
 dear is their headers. Prints the units of the build tree BUILD that hold one of the sources, in the sources' order, or
-all units; a source that no unit holds stands for itself.
+all units but generated sources; a source that no unit holds stands for itself.
 """
 import json
 import pathlib
@@ -17,7 +17,8 @@ def sources_of(unit, root):
     """The sources of the repository that a unit compiles."""
     path = pathlib.Path(unit)
     members = INCLUDED.findall(path.read_text()) if path.suffix == ".cxx" else [unit]
-    return [str(pathlib.Path(member).relative_to(root)) for member in members]
+    sources = [str(pathlib.Path(member).relative_to(root)) for member in members]
+    return [source for source in sources if not source.startswith("build/")]
 
 
 def main():
