@@ -29,7 +29,7 @@ bool does_its_work(const Case& one) {
 }
 
 void measure(benchmark::State& state, const Case& one) {
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(one.pass());
   }
   const auto passes = static_cast<double>(state.iterations());
