@@ -93,7 +93,7 @@ def server() -> Picture:
     it.box(410, 208, 190, 46, "ReplyQueue", "replies in request order")
     it.arrow((505, 350), (505, 256))
     it.box(410, 72, 190, 46, "Output", "one send a round")
-    it.box(410, 140, 190, 46, "OutputGate", "holds what is not durable")
+    it.box(410, 140, 190, 46, "OutputGate", "holds replies until commit")
     it.arrow((505, 206), (505, 188))
     it.arrow((505, 138), (505, 120))
     it.arrow((410, 95), (372, 95))

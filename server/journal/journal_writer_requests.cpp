@@ -16,7 +16,7 @@ void raise_to(std::atomic<std::uint64_t>& word, std::uint64_t value) noexcept {
 }  // namespace
 
 void JournalWriter::need(std::uint64_t epoch, bool on_disk) noexcept {
-  MXKV_DCHECK(epoch <= epochs_.current(), "what is needed is recorded already");
+  MXKV_DCHECK(epoch <= epochs_.current(), "the needed records were made in this epoch or before");
   raise_to(on_disk ? needed_on_disk_ : needed_, epoch);
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Prints what a compiler is given: usage tidy_units.py BUILD [SOURCE...]
 
-A unity build compiles several sources as one unit, which costs clang-tidy about as much as one of them alone: what is
-dear is their headers. Prints the units of the build tree BUILD that hold one of the sources, in the sources' order, or
-all units but generated sources; a source that no unit holds stands for itself.
+A unity build compiles several sources as one unit. Most of clang-tidy's time goes into their headers, so a unit costs
+about as much as one source alone. Prints the units of the build tree BUILD that hold one of the sources, in the sources'
+order, or all units but generated sources; a source that no unit holds stands for itself.
 """
 import json
 import pathlib

@@ -59,7 +59,7 @@ std::size_t Launcher::start_sets(SessionCore& core, std::span<const protocol::Se
 
 void Launcher::enqueue(SessionCore& core, const protocol::PointRequest& request, ItemBuilder* value,
                        OrderClaim claim, std::uint32_t ticket) {
-  MXKV_ASSERT((first_waiting_ == nullptr) == (core.waiting == 0), "the count is that of the list");
+  MXKV_ASSERT((first_waiting_ == nullptr) == (core.waiting == 0), "the count and the list agree");
   core.entry->order.add_waiting(claim);
   Waiting* const waiting = core.host->waiting.take();
   waiting->claim = claim;
@@ -91,7 +91,7 @@ bool Launcher::start_waiting(SessionCore& core) {
            core.address(waiting->claim, waiting->ticket));
     core.host->waiting.give(waiting);
   }
-  MXKV_ASSERT((first_waiting_ == nullptr) == (core.waiting == 0), "the count is that of the list");
+  MXKV_ASSERT((first_waiting_ == nullptr) == (core.waiting == 0), "the count and the list agree");
   return core.waiting != before;
 }
 

@@ -84,7 +84,7 @@ void LoginDialog::log_in(SessionCore& core, RequestMeter& meter, Login::Claim cl
 }
 
 bool LoginDialog::judged(SessionCore& core, RequestMeter& meter) {
-  MXKV_ASSERT(core.pauses.has(pause::login), "a session that waits is told");
+  MXKV_ASSERT(core.pauses.has(pause::login), "only a session that waits has a verdict to come");
   if (!login_->judged()) {
     return false;
   }
