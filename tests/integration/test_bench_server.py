@@ -144,7 +144,8 @@ class ServerToolsTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for row in ("SET 32x64", "SET 1x1", "GETs beside SETs of other keys", "checkpoint of", "start with", "idle"):
             self.assertIn(f"\n{row}", done.stdout)
-        for name in ("mxkv off", "mxkv never", "mxkv 1s", "mxkv commit", "mxkv, journal alone", "mxkv, checkpoint"):
+        for name in ("mxkv off", "mxkv never", "mxkv 1s", "mxkv commit", "mxkv, journal alone", "mxkv, checkpoint",
+                     "mxkv, full cache"):
             self.assertIn(f"\n  {name} ", done.stdout)
 
     def test_an_idle_server_is_watched(self) -> None:
