@@ -1,5 +1,6 @@
 #include "server/durability/access_notes.hpp"
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "server/durability/item_record.hpp"
 #include "server/store/core/item_tree.hpp"
@@ -35,6 +36,7 @@ class ItemWalk {
     return static_cast<const ItemNode*>(runtime::TaggedPointer{word}.object());
   }
   void enter() noexcept {
+    MXKV_ASSERT(leaf_->leaf(), "the right neighbour of a leaf is a leaf");
     leaf_->copy_entries(leaf_->meta(), false, entries_);
     at_ = 0;
     for (unsigned i = 0; i < entries_.count; ++i) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
 #include "server/durability/directory_survey.hpp"
 #include "server/durability/file_copy.hpp"
 #include "server/durability/record_text.hpp"
@@ -197,6 +198,8 @@ class Copy {
     if (!scans_.empty()) {
       manifest_.first_segment = scans_.front().number;
     }
+    MXKV_ASSERT(std::ranges::is_sorted(scans_, {}, &SegmentScan::number),
+                "segments are judged in their order");
     verdict_ = judge_journal(scans_, expectations_of(manifest_));
     const auto last = std::find_if(scans_.rbegin(), scans_.rend(), [](const SegmentScan& scan) {
       return scan.header_is == SegmentScan::state::good;
@@ -209,6 +212,7 @@ class Copy {
 
   /// Writes the manifest last: the copy is no data directory before.
   std::optional<ToolOutcome> finish() {
+    MXKV_ASSERT(verdict_.usable(), "a start can use what becomes a backup");
     for (const char* const folder : {kJournalDirectory, kCheckpointDirectory}) {
       if (const int error = sync_folder(to_ + "/" + folder)) {
         return failure(to_ + "/" + folder, error);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/durability/file_copy.hpp"
 #include "server/durability/part_reader.hpp"
 #include "server/journal/posix_disk.hpp"
@@ -16,6 +17,7 @@ class PartsCheck {
       : directory_(std::move(directory)), manifest_(manifest), disk_(disk) {}
 
   CheckpointCheck pass() {
+    MXKV_ASSERT(items_ == 0, "a checkpoint is checked once");
     const CheckpointEntry& checkpoint = *manifest_.checkpoint;
     for (std::uint32_t number = 0; number < checkpoint.parts && check_.damage.empty(); ++number) {
       check_.damage = read_part(checkpoint_part_path(checkpoint.begun, number), number);

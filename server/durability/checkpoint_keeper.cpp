@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "config/parse.hpp"
+#include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
 
@@ -111,6 +112,7 @@ void CheckpointKeeper::look_at_clock() {
 std::uint64_t CheckpointKeeper::look() {
   const CheckpointStatus status = checkpointer_->status();
   const std::uint64_t now_ns = clock_.monotonic_ns();
+  MXKV_ASSERT(status.completed >= completed_ && status.failed >= failed_, "checkpoints are counted upwards");
   if (status.completed != completed_) {
     completed_ = status.completed;
     last_end_ns_ = now_ns;
@@ -173,6 +175,7 @@ std::uint64_t CheckpointKeeper::end_epoch() {
 }
 
 void CheckpointKeeper::checkpointed(std::uint64_t epoch) {
+  MXKV_ASSERT(epoch != 0, "the journal is shortened up to an epoch that ended");
   counted_from_.store(begun_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   JournalCheckpoints::checkpointed(epoch);
   bell_.ring();

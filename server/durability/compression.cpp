@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -28,6 +30,7 @@ bool Compressor::compress(std::string_view bytes, std::string& out) {
   out.resize(ZSTD_compressBound(bytes.size()));
   const std::size_t made =
       ZSTD_compressCCtx(context_->zstd, out.data(), out.size(), bytes.data(), bytes.size(), kLevel);
+  MXKV_ASSERT(ZSTD_isError(made) != 0 || made <= out.size(), "what is compressed stays in its room");
   const bool smaller = ZSTD_isError(made) == 0 && made < bytes.size();
   out.resize(smaller ? made : 0);
   return smaller;
@@ -60,6 +63,7 @@ bool Decompressor::begin_of(std::string_view bytes, std::size_t most, std::strin
   while (to.pos < to.size) {
     const std::size_t before = in.pos + to.pos;
     const std::size_t left = ZSTD_decompressStream(context_->zstd, &to, &in);
+    MXKV_ASSERT(to.pos <= most && in.pos <= bytes.size(), "zstd stays in the room that it is given");
     if (ZSTD_isError(left) != 0) {
       return false;
     }

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/durability/data_directory.hpp"
 #include "server/durability/file_copy.hpp"
 #include "server/journal/group_reader.hpp"
@@ -50,6 +51,9 @@ class Reading {
         return Error{file_complaint(survey_.path + "/" + name_of(number), error)};
       }
     }
+    MXKV_ASSERT(survey_.counts.size() == survey_.segments.size() &&
+                    survey_.file_bytes.size() == survey_.segments.size(),
+                "each segment has its counts and its length");
     judge();
     if (!survey_.manifest) {
       auto disk = PosixDisk::open_to_read(survey_.path);
@@ -218,6 +222,7 @@ Result<DirectorySurvey> survey_directory(const std::string& path, const std::fun
 
 std::optional<SegmentScan> read_segment_again(const DirectorySurvey& survey, std::size_t segment,
                                               std::string& bytes) {
+  MXKV_ASSERT(segment < survey.segments.size(), "a segment that is read again was read before");
   const SegmentScan& before = survey.segments[segment];
   if (read_whole_file(survey.path + "/" + before.path, bytes) != 0) {
     return std::nullopt;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 KeyRanges::KeyRanges(std::vector<Sample> samples, std::uint64_t records) {
@@ -22,6 +24,8 @@ KeyRanges::KeyRanges(std::vector<Sample> samples, std::uint64_t records) {
     // All keys between two splitters begin with the splitters' common bytes. At the ends nothing is known.
     shared_.push_back(i == 0 || i == splitters_.size() ? 0 : index::common_prefix(from(i), to(i)));
   }
+  MXKV_ASSERT(heads_.size() == splitters_.size() && shared_.size() == splitters_.size() + 1,
+              "there is one range more than splitters");
 }
 
 std::size_t KeyRanges::of(std::string_view key) const noexcept {
@@ -37,6 +41,8 @@ std::size_t KeyRanges::of(std::string_view key) const noexcept {
   while (at > 0 && heads_[at - 1] == head && key < splitters_[at - 1]) {
     --at;
   }
+  MXKV_DCHECK((at == 0 || splitters_[at - 1] <= key) && (at == splitters_.size() || key < splitters_[at]),
+              "a key is in its range");
   return at;
 }
 

@@ -51,6 +51,7 @@ void LeftOutKeys::clear() noexcept {
 }
 
 void record_left_out(const LeftOutKeys& keys, std::uint64_t order, Journal& journal) {
+  MXKV_ASSERT(order != 0, "a removed item has an order");
   LeftOutKeys::Walk walk{keys};
   journal.record_alone([&](RecordBuffer& buffer) {
     std::string_view key;

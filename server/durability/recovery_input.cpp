@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "runtime/base/assert.hpp"
 #include "server/durability/side_by_side.hpp"
 
 namespace mxkv::server {
@@ -53,6 +54,7 @@ std::string RecoveryInput::scan_journal(std::size_t threads, const std::function
 }
 
 std::string RecoveryInput::judge(bool recover_prefix) {
+  MXKV_ASSERT(scans_.size() == segments_.size(), "each segment was scanned before the journal is judged");
   JournalExpectations expectations = expectations_of(manifest_);
   expectations.recover_prefix = recover_prefix;
   verdict_ = judge_journal(scans_, expectations);
@@ -99,6 +101,7 @@ std::vector<RecoveryInput::Group> RecoveryInput::groups() const {
 }
 
 void RecoveryInput::cut_ranges(const std::vector<Group>& groups) {
+  MXKV_ASSERT(ranges_ == nullptr, "the keys are cut into ranges once");
   std::vector<KeyRanges::Sample> samples;
   for (const Part& part : parts_) {
     for (const PartBlock& block : part.blocks()) {

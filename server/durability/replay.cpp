@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
 #include "runtime/base/cache_line.hpp"
 #include "server/store/item/expiry.hpp"
 
@@ -157,6 +158,7 @@ bool Replay::merge(std::vector<KeyRecord>& records, std::size_t shared, StoredIt
     }
     base->next();
   }
+  MXKV_ASSERT(base == nullptr || base->at() == nullptr, "each item of the checkpoint was settled");
   return true;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 ResumedTime resumed_time(std::span<const SegmentScan> scans, const JournalVerdict& verdict,
@@ -11,6 +13,8 @@ ResumedTime resumed_time(std::span<const SegmentScan> scans, const JournalVerdic
   std::int64_t last_us = 0;
   std::int64_t ahead_us = 0;
   for (const JournalVerdict::Part& part : verdict.parts) {
+    MXKV_ASSERT(part.segment < scans.size() && part.groups <= scans[part.segment].groups.size(),
+                "the groups that count were scanned");
     for (std::size_t i = 0; i < part.groups; ++i) {
       const ScannedGroup& group = scans[part.segment].groups[i];
       ahead_us = group.wall_ahead_s * kSecondUs;

@@ -1,9 +1,13 @@
 #include "server/journal/group_reader.hpp"
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 GroupReader::GroupReader(std::string_view file, const ScannedGroup& group) noexcept
-    : file_(file.substr(0, group.end)), at_(group.begin + kCommitBlockBytes), blocks_left_(group.blocks) {}
+    : file_(file.substr(0, group.end)), at_(group.begin + kCommitBlockBytes), blocks_left_(group.blocks) {
+  MXKV_ASSERT(at_ <= group.end, "a group that was scanned has its commit block");
+}
 
 std::optional<GroupReader::Entry> GroupReader::next() {
   while (wrong_ == nullptr) {
@@ -46,6 +50,7 @@ bool GroupReader::next_block() noexcept {
   --blocks_left_;
   payload_at_ = at_ + kBlockHeaderBytes;
   at_ += block.header.bytes();
+  MXKV_ASSERT(at_ <= file_.size(), "a block that was looked at is within its group");
   records_ = RecordReader(block.payload);
   records_left_ = block.header.records;
   worker_ = block.header.worker;

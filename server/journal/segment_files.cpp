@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 namespace {
 
@@ -48,6 +50,7 @@ int write_all(DiskFile& file, std::span<const iovec> pieces, std::uint64_t offse
     while (done < pieces.size() && skip >= pieces[done].iov_len) {
       skip -= pieces[done++].iov_len;
     }
+    MXKV_ASSERT(done < pieces.size() || skip == 0, "a disk writes no more than it is given");
     std::vector<iovec> left(pieces.begin() + static_cast<std::ptrdiff_t>(done), pieces.end());
     if (skip > 0) {
       left.front().iov_base = static_cast<char*>(left.front().iov_base) + skip;
@@ -79,6 +82,7 @@ int replace_by_copy(Disk& disk, const std::string& folder, const std::string& pa
   if (const int error = disk.read(path, read)) {
     return error;
   }
+  MXKV_ASSERT(bytes <= read->bytes().size(), "the part of a segment that is kept was scanned");
   const std::string kept{read->bytes().substr(0, bytes)};
   read.reset();
   const std::string copy = folder + "/" + std::string{kSparePrefix} + "copy";

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/assert.hpp"
 #include "server/journal/hash.hpp"
 
 namespace mxkv::server {
@@ -25,6 +26,8 @@ class SegmentScanner {
     ScannedGroup group;
     BlockFault fault = read_group(scan_->end, epoch, chain, group);
     while (fault.why == nullptr) {
+      MXKV_ASSERT(group.begin == scan_->end && group.end > group.begin && group.end <= scan_->bytes.size(),
+                  "a whole group is within its segment, behind the one before");
       scan_->groups.push_back(group);
       scan_->end = group.end;
       chain = group.chain;
