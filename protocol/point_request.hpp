@@ -48,9 +48,11 @@ struct PointRequest {
     return terms.action == point_action::inspect ||
            (terms.action == point_action::read && !terms.touches && !vivifies());
   }
-  /// Its reply tells of earlier reads, so no read sent behind it may be executed before it.
-  [[nodiscard]] bool tells_access() const noexcept {
-    return terms.action == point_action::inspect || (has_flags() && flags->tells_access);
+  /// No read sent behind it may be executed before it: its reply tells of earlier reads, or it makes its client the
+  /// item's winner, which the replies to later reads tell.
+  [[nodiscard]] bool precedes_reads() const noexcept {
+    return terms.action == point_action::inspect ||
+           (has_flags() && (flags->tells_access || flags->has_recache));
   }
   /// gat, mg and reads: its reply shows the item. No other answer may come between, so it is not ordered.
   [[nodiscard]] bool shows_item() const noexcept { return !terms.ordered; }

@@ -103,6 +103,13 @@ class VivifyTest(MetaCase):
         self.store(b"ms k 1", b"c")
         self.assertEqual(self.two.ask(b"mg k R2000"), b"HD", "what stays for ever is never short of time")
 
+    def test_behind_the_winning_request_of_a_pipeline_each_read_tells_of_it(self):
+        for number in range(20):
+            key = b"k%d" % number
+            self.store(b"ms %s 1 T100" % key, b"a")
+            self.one.send(b"mg %s R200\r\n" % key + b"mg %s\r\n" % key * 3 + b"mn\r\n")
+            self.assertEqual([self.one.line() for _ in range(5)], [b"HD W", b"HD Z", b"HD Z", b"HD Z", b"MN"])
+
     def test_recache_counts_from_the_touch_before_it(self):
         self.store(b"ms k 1 T100", b"a")
         self.check((b"mg k T500 R200", b"HD"), (b"mg k R200 T50", b"HD"), (b"mg k T50 R200", b"HD W"))

@@ -17,9 +17,9 @@ namespace mxkv::server {
 
 /// How a single-key request counts in its connection's order.
 inline operation_kind kind_of(const protocol::PointRequest& request) noexcept {
-  return request.terms.ordered                             ? operation_kind::write
-         : request.only_reads() && !request.tells_access() ? operation_kind::read
-                                                           : operation_kind::exclusive;
+  return request.terms.ordered                               ? operation_kind::write
+         : request.only_reads() && !request.precedes_reads() ? operation_kind::read
+                                                             : operation_kind::exclusive;
 }
 
 /// Thread-safety: owner worker only.
