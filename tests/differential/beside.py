@@ -16,7 +16,7 @@ from model import Limits, Store
 
 DIFFERENCES = {
     "shorter numbers": "what incr or decr leaves is padded in 1.6.18 where it gets shorter",
-    "great deltas": "1.6.18 looks for a minus sign behind the value with a delta from 2^63 on",
+    "great numbers": "1.6.18 looks for a minus sign behind a number from 2^63 on, in the request and in the item's memory",
     "binary keys": "1.6.18 forgets that a key came in base64 when the item is appended to",
     "time of ma": "T of ma is given to the old item in 1.6.18 where the number gets longer",
     "compare of texts": "an item whose value is empty or long is no number to memcached before it looks at C",
@@ -75,12 +75,12 @@ class SharedGenerator(Generator):
         if number is not None:
             delta = int(words[2]) if words[0] != b"ma" else next((int(word[1:]) for word in words[2:] if word[:1] == b"D"), 1)
             down = words[0] == b"decr" or any(word in (b"MD", b"M-") for word in words[2:])
-            if delta >= 1 << 63:
-                return "great deltas"
+            if max(delta, number) >= 1 << 63:
+                return "great numbers"
             if len(b"%d" % classic.moved_number(number, delta, down)) < len(item.value):
                 return "shorter numbers"
         elif words[0] != b"ma" and int(words[2]) >= 1 << 63:
-            return "great deltas"
+            return "great numbers"
         return wanted_difference(b" ".join(words))
 
 

@@ -156,11 +156,13 @@ TEST_F(TlsEnds, RecordsThatCameWholeAreDeliveredBeforeTheEnd) {
       std::string records = peer_->say(first);
       records += peer_->say(second);
       ASSERT_EQ(records.size(), both);
+      // The first byte of an alert may be the byte that a record lacks.
+      const std::string sent = records.substr(0, at).append(last_bytes(how));
       end_by(ends_[0], how, records.substr(0, at));
       const Driven driven = drive(*stream_);
-      EXPECT_EQ(driven.text, at < one    ? ""
-                             : at < both ? std::string{first}
-                                         : std::string{first} + std::string{second});
+      EXPECT_EQ(driven.text, sent.starts_with(records)                  ? std::string{first}.append(second)
+                             : sent.starts_with(records.substr(0, one)) ? std::string{first}
+                                                                        : "");
       expect_ended(driven);
     }
   }
