@@ -145,7 +145,7 @@ TEST(WriteGate, AWriteWaitsForTheOperationAndTheNextOperationForTheWrite) {
   EXPECT_TRUE(field.gate.all_open());
 }
 
-TEST(WriteGate, WhoIsNotKeptMayWriteAtOnce) {
+TEST(WriteGate, AWriterThatNothingKeepsWritesAtOnce) {
   Machine machine{1};
   WriteGate gate{1};
   Field field{1};
@@ -187,7 +187,7 @@ TEST(WriteGate, OperationsThatShareStarveNoWrite) {
   EXPECT_EQ(field.changed_while_held, 0U);
 }
 
-TEST(WriteGate, WhatIsHeldStaysAsItIsAndAllEnd) {
+TEST(WriteGate, HeldRangesStayUnchangedAndAllOperationsEnd) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(seed);
     Random random{seed};
@@ -222,7 +222,7 @@ TEST(WriteGate, WhatIsHeldStaysAsItIsAndAllEnd) {
   }
 }
 
-TEST(WriteGate, WhatWaitsIsDroppedInTheEnd) {
+TEST(WriteGate, WaitingOperationsAreDroppedAtTheEnd) {
   Machine machine{1};
   Field field{1};
   field.hold = true;

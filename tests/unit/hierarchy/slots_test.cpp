@@ -55,7 +55,7 @@ TEST(Slots, ABitStandsForASlotWhereOneWordIsEnough) {
   }
 }
 
-TEST(Slots, AMaskTellsWhatIsLeftOut) {
+TEST(Slots, AMaskLeavesSlotsOut) {
   const SlotParts parts{4, 8};
   const SlotSet ends{{0, 31}, parts.bit_of(0) | parts.bit_of(31)};
   const auto all_of = [&parts](const SlotInterval& span) { return SlotSet{span, parts.bits_of(span)}; };

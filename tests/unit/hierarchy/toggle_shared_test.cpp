@@ -109,7 +109,7 @@ TEST(ToggleShared, SeveralWorkersRunThoseThatBeginTogether) {
 }
 
 // A group from one bucket and an operation of another, in the buckets that both touch.
-TEST(ToggleShared, GroupsOfDifferentBucketsShareWhatBothHold) {
+TEST(ToggleShared, GroupsOfDifferentBucketsShareTheBucketsThatBothHold) {
   ToggleMachine world{1, {.buckets = 3, .slots_per_bucket = 2, .inner = false}};
   world.start(0, {.slots = SlotInterval{0, 5}, .steps = kLong, .shared = true, .name = 1});
   world.start(0, {.slots = SlotInterval{2, 5}, .steps = kLong, .shared = true, .name = 2});
@@ -214,7 +214,7 @@ TEST(ToggleShared, ThoseThatWaitArePlacedAnewWhenTheMapChanges) {
   EXPECT_EQ(world.yard.touched, (std::vector<std::uint64_t>{1, 1, 1, 7, 7, 4, 4, 4}));  // right by three
 }
 
-TEST(ToggleShared, WhatWaitsToBeginTogetherCanBeDropped) {
+TEST(ToggleShared, OperationsThatWaitToBeginTogetherCanBeDropped) {
   ToggleMachine world{1, {.buckets = 2, .slots_per_bucket = 2}};
   world.start(0, {.slots = SlotInterval{0, 3}, .steps = 1'000'000});
   for (std::uint32_t i = 0; i < 6; ++i) {

@@ -152,7 +152,7 @@ TEST(Toggle, WithoutHostsAnOperationBeginsWhereItCame) {
 }
 
 // {0, 3} is under way: operations on slots that it leaves out go on, operations on slots that it names wait.
-TEST(Toggle, WhatAnOperationLeavesOutIsNotHeld) {
+TEST(Toggle, BucketsThatAnOperationLeavesOutAreNotHeld) {
   const std::vector<ToggleOptions> manners{
       {.buckets = 4, .slots_per_bucket = 1},
       {.buckets = 4, .slots_per_bucket = 1, .hosts = true},
@@ -234,7 +234,7 @@ TEST(Toggle, BucketsRunSideBySide) {
 }
 
 // A token that waits for a bucket holds the buckets before it, and lets the others go on.
-TEST(Toggle, AnOperationOfManyBucketsHoldsWhatItHasPassed) {
+TEST(Toggle, AnOperationOfManyBucketsHoldsTheBucketsThatItHasPassed) {
   ToggleMachine world{1, {.buckets = 3, .slots_per_bucket = 1, .inner = false}};
   world.start(0, SlotInterval{2, 2}, 1000);  // keeps the last bucket busy
   world.start(0, SlotInterval{0, 2}, 0);
@@ -276,7 +276,7 @@ TEST(Toggle, ThoseThatGoTogetherArePlacedAnewBehindOneThatChangesTheMap) {
   EXPECT_EQ(world.yard.touched, (std::vector<std::uint64_t>{1, 1, 1, 6}));  // moved to the right by three
 }
 
-TEST(Toggle, WhatWaitsCanBeDropped) {
+TEST(Toggle, WaitingOperationsCanBeDropped) {
   ToggleMachine world{1, {.buckets = 2, .slots_per_bucket = 2}};
   world.start(0, SlotInterval{0, 3}, 1'000'000);
   for (int i = 0; i < 5; ++i) {

@@ -47,7 +47,7 @@ TEST(Exposition, TellsFamiliesAsOpenMetricsWantsThem) {
       "mxkv_load_seconds 0.25\n# EOF\n");
 }
 
-TEST(Exposition, EscapesWhatWouldEndALabelOrALine) {
+TEST(Exposition, EscapesBytesThatWouldEndALabelOrALine) {
   Exposition out{form::prometheus};
   out.family(type::gauge, "g", "a\\b\nc");
   out.add({{"l", "q\"b\\n\n"}}, 1);

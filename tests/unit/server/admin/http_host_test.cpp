@@ -18,7 +18,7 @@ TEST(HttpHost, AddressesAndNamesOfNobodyElseAreItsOwn) {
   }
 }
 
-TEST(HttpHost, NamesThatMayBeSomebodyElsesAreNot) {
+TEST(HttpHost, NamesThatMayBelongToAnotherHostAreNot) {
   for (const char* host :
        {"evil.example", "evil.example:11212", "127.0.0.1.evil.example", "cache1.example.com.evil.example",
         "xcache1.example.com", "localhost.evil.example", "1.2.3", "evillocalhost.", "a.b"}) {

@@ -40,7 +40,7 @@ TEST(ReadBasic, TakesAUserAndAPasswordThatMayHaveColons) {
   EXPECT_EQ(claim.user, "a");
 }
 
-TEST(ReadBasic, RefusesWhatIsNone) {
+TEST(ReadBasic, RefusesTextThatIsNoCredential) {
   Login::Claim claim;
   const std::string longest(Credentials::kMostBytes - 2, 'x');
   EXPECT_TRUE(read_basic(basic("a:" + longest), claim));

@@ -15,7 +15,7 @@ std::string text_of(const PlaceSums& sums) {
   return std::move(out).finish();
 }
 
-TEST(PlacesMetrics, AreByWhatWasMetAndByTheNodeItWasOn) {
+TEST(PlacesMetrics, AreByKindOfPlaceAndByItsNode) {
   const std::string text = text_of({.met = {{{.name = "inner", .all = 10, .remote = 5},
                                              {.name = "leaf", .all = 8, .remote = 4},
                                              {.name = "item", .all = 7}}},

@@ -99,7 +99,7 @@ TEST_F(ClusterNodeTest, WhileTheBoardIsSilentNoNodeIsKnownToBeGone) {
   EXPECT_EQ(routes.route(1).where, Route::to::nobody) << "others are heard, and it is not";
 }
 
-TEST_F(ClusterNodeTest, AnOwnerWhoseLeaseRanOutReportsThatItDoesNotServe) {
+TEST_F(ClusterNodeTest, AnOwnerWithoutALeaseReportsThatItDoesNotServe) {
   pass_ms(6000);
   ASSERT_EQ(node.status().shards.size(), 1U);
   ASSERT_TRUE(node.status().shards[0].presence.serves);

@@ -14,7 +14,7 @@
 namespace mxkv::server::testing {
 namespace {
 
-TEST(ShardMemory, HoldsWhatTheOwnerHolds) {
+TEST(ShardMemory, HoldsTheItemsOfTheOwner) {
   std::size_t most = 0;
   for (std::uint64_t seed = 1; seed <= (kSanitized ? 12U : 48U); ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);

@@ -411,7 +411,7 @@ TEST_F(ShardTest, AnOwnerThatCannotReadAGapAnswersNothing) {
   EXPECT_THAT(memory.acknowledged_epochs, IsEmpty());
 }
 
-TEST_F(ShardTest, WhoStoodStillDoesNotClaimBeforeItHasRead) {
+TEST_F(ShardTest, ANodeThatStoodStillDoesNotClaimBeforeItHasRead) {
   shard.start();
   log.show(0, other_claims(1));
   pass_s(1);
@@ -420,7 +420,7 @@ TEST_F(ShardTest, WhoStoodStillDoesNotClaimBeforeItHasRead) {
   EXPECT_THAT(log.sent, IsEmpty());
 }
 
-TEST_F(ShardTest, WhoDoesNotReadDoesNotTakeThatForSilence) {
+TEST_F(ShardTest, ANodeThatDoesNotReadDoesNotTakeThatForSilence) {
   shard.start();
   log.show(0, other_claims(1));
   for (int tenths = 0; tenths < 200; ++tenths) {

@@ -21,7 +21,7 @@ struct EpochsTest : ::testing::Test {
   }
 };
 
-TEST_F(EpochsTest, BeginsBehindWhatIsDurable) {
+TEST_F(EpochsTest, BeginsBehindTheLastDurableEpoch) {
   EXPECT_EQ(epochs.current(), 7U);
   EXPECT_EQ(epochs.durable(), 6U);
   EXPECT_EQ(epochs.last_recorded(), 6U);

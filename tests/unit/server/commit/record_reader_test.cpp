@@ -36,7 +36,7 @@ std::vector<Record> some_of_each() {
           PutRecord{.order = 12, .key = "large", .apart_bytes = 100'000, .expiry = 1}};
 }
 
-TEST(RecordReader, ReadsWhatWasWritten) {
+TEST(RecordReader, ReadsItsOwnBytes) {
   const std::vector<Record> records = some_of_each();
   const std::string payload = payload_of(records);
   RecordReader reader(payload);
@@ -69,7 +69,7 @@ TEST(RecordReader, SaysAtWhichByteAPayloadIsCut) {
   }
 }
 
-TEST(RecordReader, RefusesWhatItDoesNotKnow) {
+TEST(RecordReader, RefusesUnknownTypes) {
   const auto complaint = [](std::size_t at, char byte) {
     std::string payload = payload_of({FlushRecord{1}, PutRecord{.order = 2, .key = "k", .value = "v"}});
     payload[at] = byte;

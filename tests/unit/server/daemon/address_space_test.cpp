@@ -20,7 +20,7 @@ TEST(AddressSpace, AddressSpaceInUseCounts) {
   EXPECT_NE(lack_of_addresses(64 * kMiB, kMiB, 2 * kMiB), "");
 }
 
-TEST(AddressSpace, ItSaysHowMuchIsNeededAndForWhat) {
+TEST(AddressSpace, ItSaysHowMuchIsNeededAndForWhichPart) {
   const std::string why = lack_of_addresses(64 * kMiB, 4 * kGiB, 0);
   EXPECT_NE(why.find("of address space are needed, but this process may have 4GiB (RLIMIT_AS)"),
             std::string::npos)

@@ -42,7 +42,7 @@ TEST_F(LogTest, LinesHaveTimeLevelAndText) {
   EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+ warning two\\\\nlines\n$"));
 }
 
-TEST_F(LogTest, NoLineHoldsWhatATerminalObeys) {
+TEST_F(LogTest, NoLineHoldsBytesThatATerminalObeys) {
   Log{options_}.info(
       "\x1b]0;x\x07 \xc2\x9b"
       "31m \x9b é");

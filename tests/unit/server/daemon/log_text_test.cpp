@@ -10,12 +10,12 @@
 namespace mxkv::server {
 namespace {
 
-TEST(JsonText, EscapesWhatJsonWantsEscaped) {
+TEST(JsonText, EscapesTheCharactersThatJsonWantsEscaped) {
   EXPECT_EQ(json_text("a\"b\\c\nd\x01"), "a\\\"b\\\\c\\nd\\u0001");
   EXPECT_EQ(json_text(""), "");
 }
 
-TEST(JsonText, EscapesWhatATerminalObeys) {
+TEST(JsonText, EscapesBytesThatATerminalObeys) {
   EXPECT_EQ(json_text("a\u009b31m\x7f é"), "a\\u009b31m\\u007f \\u00e9");
 }
 
@@ -25,7 +25,7 @@ TEST(JsonText, KeepsGoodUtf8) {
   }
 }
 
-TEST(JsonText, ReplacesWhatIsNoUtf8) {
+TEST(JsonText, ReplacesBytesThatAreNoUtf8) {
   EXPECT_EQ(json_text("a\x80z"), "a\ufffdz");  // a byte that only follows
   for (const char* text :
        {"\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xff"}) {

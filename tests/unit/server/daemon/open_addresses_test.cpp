@@ -50,7 +50,7 @@ TEST(OpenAddresses, AreThoseWhereAClustersNodesComeWithoutACertificate) {
   EXPECT_EQ(warning_of_open_node(options), "");
 }
 
-TEST(OpenAddresses, AreNamedWithWhatMayBeDoneThere) {
+TEST(OpenAddresses, AreNamedWithTheRightsThere) {
   EXPECT_EQ(
       warning({.address = "0.0.0.0", .port = 7}, false),
       "0.0.0.0:7 is open: every client that reaches it may read, change and flush all items, change the "

@@ -32,7 +32,7 @@ TEST(Changes, NameKeyAndBothValues) {
   EXPECT_EQ(found[2].after, "/a = c");
 }
 
-TEST(ChangesWhileRunning, AreLimitsTimeOutsWhatIsLoggedAndHowDurableItIs) {
+TEST(ChangesWhileRunning, AreLimitsTimeOutsLoggingAndDurability) {
   for (const char* path :
        {"limits.connections", "limits.value_bytes", "limits.idle_timeout", "limits.scan_time",
         "server.drain_timeout", "log.level", "log.rate", "log.rotate_bytes", "durability.sync",

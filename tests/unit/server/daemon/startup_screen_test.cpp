@@ -37,7 +37,7 @@ struct StartupScreen : ::testing::Test {
   HostState host;
 };
 
-TEST_F(StartupScreen, SaysWhatWasFoundOut) {
+TEST_F(StartupScreen, ShowsTheMachine) {
   EXPECT_THAT(
       screen(),
       ElementsAre(
@@ -47,7 +47,7 @@ TEST_F(StartupScreen, SaysWhatWasFoundOut) {
           "data is kept in memory only: a restart loses it"));
 }
 
-TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
+TEST_F(StartupScreen, TellsTheFateOfTheData) {
   options.durability.directory = "/d";
   EXPECT_EQ(screen().back(),
             "a cache that restarts warm, from /d; replies wait for the disk, and nothing that was "
@@ -74,7 +74,7 @@ TEST_F(StartupScreen, SaysWhatBecomesOfTheData) {
       "a node of the cluster shop: data is kept in memory, and acknowledged writes in the brokers' logs");
 }
 
-TEST_F(StartupScreen, NamesTheTopologyThatFitsAndWhoSetIt) {
+TEST_F(StartupScreen, NamesTheTopologyThatFitsAndItsOrigin) {
   options.topologies.resize(1);
   options.topologies[0].name = "two";
   options.topologies[0].nodes.resize(1);

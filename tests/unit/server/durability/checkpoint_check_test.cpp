@@ -89,7 +89,7 @@ TEST_F(CheckpointCheckTest, OtherCountsThanTheManifestsAreFound) {
   EXPECT_THAT(check().damage, HasSubstr("counts 5 items of the checkpoint, its parts have 4"));
 }
 
-TEST_F(CheckpointCheckTest, VerifyTellsOfIt) {
+TEST_F(CheckpointCheckTest, VerifyReportsIt) {
   SmallJournal().write_to(directory);
   directory.write_manifest(manifest);
   const auto verify = [this] {

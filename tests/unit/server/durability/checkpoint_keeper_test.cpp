@@ -15,7 +15,7 @@ TEST(CheckpointDue, WhenTheJournalHasGrownByAsMuchAsTheLastOneButAGibibyteAtLeas
   EXPECT_TRUE(checkpoint_due({}, {.written_bytes = 3 * kGiB, .last_bytes = 3 * kGiB}));
 }
 
-TEST(CheckpointDue, WhenItHasGrownByWhatTheOptionSays) {
+TEST(CheckpointDue, WhenItHasGrownByTheBytesOfTheOption) {
   EXPECT_FALSE(checkpoint_due({.journal_bytes = 100}, {.written_bytes = 99, .last_bytes = 5}));
   EXPECT_TRUE(checkpoint_due({.journal_bytes = 100}, {.written_bytes = 100, .last_bytes = kGiB}));
 }

@@ -46,7 +46,7 @@ TEST(GoldenManifest, IsWrittenByteForByte) {
   EXPECT_EQ(read_golden(kFormat2), text);
 }
 
-TEST(GoldenManifest, IsReadAsWhatItSays) {
+TEST(GoldenManifest, IsReadAsItsContents) {
   const auto manifest = parse_manifest(read_golden(kFormat2));
   ASSERT_TRUE(manifest) << manifest.error().message;
   EXPECT_EQ(manifest.value(), golden_manifest(kGoldenEnd));

@@ -54,7 +54,7 @@ class JournalToolTest : public testing::Test {
   std::string before;
 };
 
-TEST_F(JournalToolTest, VerifyTellsOfAllSegmentsRecordsAndTheEnd) {
+TEST_F(JournalToolTest, VerifyReportsAllSegmentsRecordsAndTheEnd) {
   const Told told = verify();
   EXPECT_EQ(told.outcome.ended, how::fine) << told.outcome.complaint;
   EXPECT_THAT(told.text, HasSubstr("journal/0000000000000001.mxj: epochs 1 to 2, 2 groups, 3 records"));
@@ -105,7 +105,7 @@ TEST_F(JournalToolTest, AMissingNewestSegmentIsDamage) {
   }
 }
 
-TEST_F(JournalToolTest, WithoutAManifestItTellsWhatIsThereAndWhatAStartWouldSay) {
+TEST_F(JournalToolTest, WithoutAManifestItReportsTheSegmentsAndTheErrorOfAStart) {
   std::filesystem::remove(directory.path() + "/" + kManifestName);
   const Told told = verify();
   EXPECT_EQ(told.outcome.ended, how::damaged);
@@ -153,7 +153,7 @@ TEST_F(JournalToolTest, DumpBeginsWithTheEpochAskedFor) {
   EXPECT_EQ(dump(4).text, "");
 }
 
-TEST_F(JournalToolTest, DumpOfADamagedJournalPrintsWhatIsWholeBeforeIt) {
+TEST_F(JournalToolTest, DumpOfADamagedJournalPrintsTheWholeGroupsBeforeIt) {
   flip(1, 2 * kPageBytes + kCommitBlockBytes + kBlockHeaderBytes);
   EXPECT_EQ(dump().text, "1 w0 put order=1 key=\"a\" bytes=3 value=\"one\"\n");
 }

@@ -77,7 +77,7 @@ TEST(ManifestText, NoByteMayBeMissingOrChanged) {
   EXPECT_FALSE(parse_manifest(text + "x").ok());
 }
 
-TEST(ManifestText, ErrorsSayLineAndWhat) {
+TEST(ManifestText, ErrorsNameTheLineAndTheFault) {
   const auto error = [](const std::string& text) { return parse_manifest(text).error().message; };
   EXPECT_THAT(error(""), HasSubstr("line 1: this is not a manifest"));
   EXPECT_THAT(error(with_line("incarnation 3", "incarnation x")), HasSubstr("line 5: `x`"));

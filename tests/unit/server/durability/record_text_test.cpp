@@ -8,7 +8,7 @@
 namespace mxkv::server::test {
 namespace {
 
-TEST(RecordText, APutShowsWhatItHas) {
+TEST(RecordText, APutShowsItsParts) {
   EXPECT_EQ(record_text(PutRecord{.order = 7, .key = "a", .value = "xyz"}),
             R"(put order=7 key="a" bytes=3 value="xyz")");
   EXPECT_EQ(record_text(PutRecord{.order = 8,
@@ -32,7 +32,7 @@ TEST(RecordText, LargeValuesAreNotPrinted) {
             R"(put order=7 key="a" bytes=100000)");
 }
 
-TEST(RecordText, OtherTypesShowWhatTheyHave) {
+TEST(RecordText, OtherTypesShowTheirParts) {
   EXPECT_EQ(record_text(GoneRecord{3, "k", gone_reason::evicted}), R"(gone order=3 key="k" evicted)");
   EXPECT_EQ(record_text(GoneRecord{3, "k", gone_reason::deleted}), R"(gone order=3 key="k" deleted)");
   EXPECT_EQ(record_text(TouchRecord{5, "k", 0}), R"(touch order=5 key="k" expiry=never)");

@@ -128,7 +128,7 @@ TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {
   }
 }
 
-TEST(Recovery, TellsHowFarItIsAndWhatItFound) {
+TEST(Recovery, TellsItsProgressAndItsFindings) {
   KeptDisk disk;
   fill(disk, 500, false, false);
   TextStore store{2};

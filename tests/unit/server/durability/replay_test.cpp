@@ -93,7 +93,7 @@ Items replayed(const History& history, runtime::Random& random) {
   return all;
 }
 
-TEST(Replay, GivesWhatAMapHoldsAfterAnyHistory) {
+TEST(Replay, GivesTheItemsOfAMapAfterAnyHistory) {
   runtime::Random random{1};
   for (std::uint64_t seed = 1; seed <= (kSanitized ? 1'000U : 10'000U); ++seed) {
     const History history{seed, 10 + seed % 40};

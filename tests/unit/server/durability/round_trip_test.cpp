@@ -129,7 +129,7 @@ TEST_F(RoundTrip, ACheckpointHoldsAllThatIsKnownOfItems) {
   }
 }
 
-TEST_F(RoundTrip, CheckpointAndJournalGiveWhatWasThereWhateverHappenedMeanwhile) {
+TEST_F(RoundTrip, CheckpointAndJournalGiveTheItemsWhateverHappenedMeanwhile) {
   const std::vector<std::string> keys = some_keys();
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     clear();

@@ -19,7 +19,7 @@ std::string file_with_block(BlockHeader& header, std::string_view payload) {
   return file.append(payload);
 }
 
-TEST(Block, ReadsWhatWasSealed) {
+TEST(Block, ReadsASealedBlock) {
   BlockHeader header{.epoch = 5, .records = 3, .index = 2, .worker = 7, .kind = block_kind::value};
   const std::string file = file_with_block(header, "payload");
   EXPECT_EQ(header.payload_bytes, 7U);
@@ -54,7 +54,7 @@ TEST(Block, NoFlippedBitGoesUnseen) {
   }
 }
 
-TEST(Block, SaysWhatIsWrong) {
+TEST(Block, NamesTheFault) {
   BlockHeader header{.epoch = 5, .records = 1};
   const std::string file = file_with_block(header, "some payload");
   BlockView block;
@@ -69,7 +69,7 @@ TEST(Block, SaysWhatIsWrong) {
   }
 }
 
-TEST(CommitBlock, ReadsWhatWasSealed) {
+TEST(CommitBlock, ReadsASealedBlock) {
   std::string file(kCommitBlockBytes, '.');
   const CommitMark commit{
       .group_bytes = 8192, .blocks = 2, .durable = 4, .ceiling = 77, .unix_us = 88, .chain = 99};

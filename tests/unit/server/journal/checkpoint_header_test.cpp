@@ -28,7 +28,7 @@ std::string page_of_part(const CheckpointHeader& header) {
   return page;
 }
 
-TEST(CheckpointHeader, ReadsWhatWasWritten) {
+TEST(CheckpointHeader, ReadsItsOwnBytes) {
   CheckpointHeader header = some_part();
   EXPECT_EQ(read_checkpoint_header(page_of_part(header)).value(), header);
   header.to.clear();
@@ -52,7 +52,7 @@ TEST(CheckpointHeader, IsNoSegment) {
   EXPECT_THAT(read_checkpoint_header(page).error().message, ::testing::HasSubstr("it is not a checkpoint"));
 }
 
-TEST(CheckpointFooter, ReadsWhatWasWrittenAndNothingThatIsCut) {
+TEST(CheckpointFooter, ReadsItsOwnBytesAndNothingThatIsCut) {
   const CheckpointFooter footer{
       .items = 1, .bytes = 2, .chain = 3, .blocks = 4, .first = "first", .last = "z"};
   const std::string payload = footer_payload(footer);

@@ -55,7 +55,7 @@ class FlippedTest : public ::testing::Test {
   std::vector<std::string> shown;
 };
 
-TEST_F(FlippedTest, NoFlippedBitMakesOtherDataNorLosesWhatWasOnDisk) {
+TEST_F(FlippedTest, NoFlippedBitMakesOtherDataNorLosesDurableChanges) {
   ASSERT_EQ(shown.size(), 5U);
   constexpr std::uint64_t kKnownOnDisk = 3;
   constexpr std::size_t kStride = kSanitized ? 7 : 1;  // of bits: each place of a byte has its turn

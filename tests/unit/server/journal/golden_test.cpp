@@ -112,7 +112,7 @@ TEST(GoldenFiles, AreWrittenByteForByte) {
   }
 }
 
-TEST(GoldenFiles, AreReadAsWhatTheyHold) {
+TEST(GoldenFiles, AreReadAsTheirContents) {
   const std::vector<SegmentFile> files{{0x11, read_file("0000000000000011.mxj")},
                                        {0x12, read_file("0000000000000012.mxj")}};
   const std::vector<SegmentScan> scans = scan_all(files);
@@ -130,7 +130,7 @@ TEST(GoldenFiles, AreReadAsWhatTheyHold) {
   EXPECT_NE(large.find("|twelve| bytes]"), std::string::npos) << large;
 }
 
-TEST(GoldenFiles, ACheckpointsPartIsReadAsWhatItHolds) {
+TEST(GoldenFiles, ACheckpointsPartIsReadAsItsContents) {
   const std::string bytes = read_file("part-1.mxc");
   const auto header = read_checkpoint_header(bytes);
   ASSERT_TRUE(header) << header.error().message;

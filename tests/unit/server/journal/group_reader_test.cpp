@@ -54,7 +54,7 @@ TEST(GroupReader, ReadsRecordsOfAllBlocksWithValuesApart) {
   EXPECT_EQ(reader.wrong(), nullptr);
 }
 
-TEST(GroupReader, RefusesWhatNoWriterMakes) {
+TEST(GroupReader, RefusesGroupsThatNoWriterMakes) {
   const PutRecord apart{.order = 2, .key = "b", .apart_bytes = 5};
   EXPECT_EQ(complaint_of({{{apart}, {"12345"}}}), "");
   EXPECT_EQ(complaint_of({{{apart}, {"1234"}}}), "a value apart is not as long as its record says");

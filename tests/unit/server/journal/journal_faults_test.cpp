@@ -182,7 +182,7 @@ TEST_F(JournalFaultsTest, ASegmentThatCannotBeBegunIsTriedAgain) {
   EXPECT_THAT(read_groups(disk), SizeIs(8));
 }
 
-TEST_F(JournalFaultsTest, AJournalAboveItsMostRefusesAndStillWritesWhatItHas) {
+TEST_F(JournalFaultsTest, AJournalAboveItsLimitRefusesAndStillWritesItsGroups) {
   options.writer.most_bytes = 2 * kSegmentBytes;
   open();
   fill(20);
@@ -324,7 +324,7 @@ TEST_F(JournalStartTest, TheEndIsKeptBeforeASegmentTakesAGroup) {
   }
 }
 
-TEST_F(JournalStartTest, WhileBrokenOnlyWhatIsProvenIsKept) {
+TEST_F(JournalStartTest, WhileBrokenOnlyProvenSegmentsAreKept) {
   EXPECT_EQ(begin(), "");
   commit("good");
   disk.sync_error = EIO;

@@ -118,7 +118,7 @@ TEST_F(JournalModesTest, WithoutSyncGroupsAreWrittenAndNotFlushed) {
   EXPECT_FALSE(journal->writer().replies_wait(clock.monotonic_ns() + 100 * kSecondNs));
 }
 
-TEST_F(JournalModesTest, WithoutSyncACheckpointGetsWhatItNeedsFlushed) {
+TEST_F(JournalModesTest, WithoutSyncACheckpointGetsTheEpochsThatItNeedsFlushed) {
   open_in(sync_mode::never);
   put_one();
   settle_lazily();
@@ -141,7 +141,7 @@ TEST_F(JournalModesTest, WithoutSyncASegmentIsFlushedBeforeTheNextOneBegins) {
   EXPECT_EQ(disk.syncs, disk.files.size() + 2 * journal->segments().segments() - 1);
 }
 
-TEST_F(JournalModesTest, TheMarkSaysWhatIsFlushedNotWhatIsWritten) {
+TEST_F(JournalModesTest, TheMarkNamesTheEpochThatIsFlushedNotTheOneThatIsWritten) {
   open_in(sync_mode::never);
   for (int i = 0; i < 2; ++i) {
     put_one();
@@ -150,7 +150,7 @@ TEST_F(JournalModesTest, TheMarkSaysWhatIsFlushedNotWhatIsWritten) {
   EXPECT_EQ(read_groups(disk).at(1).commit.durable, 0U);
 }
 
-TEST_F(JournalModesTest, TheCeilingIsExactOnlyIfNobodySeesWhatIsNotDurable) {
+TEST_F(JournalModesTest, TheCeilingIsExactOnlyIfNoReadSeesChangesThatAreNotDurable) {
   open_in(sync_mode::commit);
   put_one();
   settle();
@@ -168,7 +168,7 @@ TEST_F(JournalModesTest, TheCeilingIsExactOnlyIfNobodySeesWhatIsNotDurable) {
   EXPECT_EQ(journal->epochs().horizon_us(), CommitEpochs::kNobodyWaits);
 }
 
-TEST_F(JournalModesTest, ASwitchToCommitFlushesWhatWasOnlyWritten) {
+TEST_F(JournalModesTest, ASwitchToCommitFlushesGroupsThatWereOnlyWritten) {
   open_in(sync_mode::never);
   put_one();
   settle_lazily();

@@ -70,7 +70,7 @@ TEST_F(PosixDiskTest, ReadsPiecesThatWereWrittenAtTheirOffsets) {
   EXPECT_EQ(read("a"), "firstrstsecond") << "what stood behind it stays";
 }
 
-TEST_F(PosixDiskTest, RoomIsAllocatedWithoutChangingWhatIsThere) {
+TEST_F(PosixDiskTest, RoomIsAllocatedWithoutChangingTheBytesThere) {
   write("a", "text");
   std::unique_ptr<DiskFile> file;
   ASSERT_EQ(disk->open("a", file), 0);
@@ -155,7 +155,7 @@ TEST_F(PosixDiskTest, SaysThatADirectoryIsNotWritable) {
   }
 }
 
-TEST_F(PosixDiskTest, SaysWhomADirectoryBelongsTo) {
+TEST_F(PosixDiskTest, NamesTheOwnerOfADirectory) {
   constexpr uid_t kNobody = 65534;
   if (::geteuid() != 0) {
     GTEST_SKIP() << "only root may become somebody else";

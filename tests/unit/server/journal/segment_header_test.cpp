@@ -34,7 +34,7 @@ std::string error_of(std::string_view page) {
   return read ? "" : read.error().message;
 }
 
-TEST(SegmentHeader, ReadsWhatWasWritten) {
+TEST(SegmentHeader, ReadsItsOwnBytes) {
   SegmentHeader header = some_header();
   EXPECT_EQ(read_segment_header(page_of(header)).value(), header);
   header.after_gap = false;
@@ -50,7 +50,7 @@ TEST(SegmentHeader, NoFlippedBitGoesUnseen) {
   }
 }
 
-TEST(SegmentHeader, SaysWhatTheFileIsNot) {
+TEST(SegmentHeader, SaysThatTheFileIsNoSegment) {
   EXPECT_THAT(error_of(""), HasSubstr("0 bytes are less than a header has"));
   EXPECT_THAT(error_of(std::string(kPageBytes, '\0')), HasSubstr("it is not a journal segment"));
   std::string page = page_of(some_header());

@@ -72,7 +72,7 @@ TEST(SegmentScan, OldContentsOfARecycledFileNeverCount) {
   EXPECT_FALSE(found.torn);
 }
 
-TEST(SegmentScan, SaysWhatIsWrongAndWhichCommitBlocksStandBehind) {
+TEST(SegmentScan, NamesTheFaultAndTheCommitBlocksBehindIt) {
   SegmentBuilder builder = four_groups();
   const std::vector<ScannedGroup> groups = scan(builder.bytes()).groups;
   const std::uint64_t second_block = groups[2].begin + kCommitBlockBytes + kBlockHeaderBytes + 13;

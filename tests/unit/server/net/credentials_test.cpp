@@ -73,7 +73,7 @@ TEST(Credentials, ALineTwiceOfOneNameLetsInWithEitherPassword) {
   EXPECT_EQ(credentials.users(), 1U);
 }
 
-TEST(Credentials, AreRequiredOnceThereAreUsersAndCountWhoTries) {
+TEST(Credentials, AreRequiredOnceThereAreUsersAndCountAttempts) {
   Credentials credentials;
   EXPECT_FALSE(credentials.required());
   credentials.replace(users_of("ann:x\n"));
@@ -137,7 +137,7 @@ TEST(Credentials, TheHashOfAUserAdmitsNoOtherUser) {
   EXPECT_EQ(verdict(credentials, "ann", "secret"), login_verdict::accepted);
 }
 
-TEST(Credentials, WhoIsInStaysInWhileNothingOfItsUserChanges) {
+TEST(Credentials, AClientStaysLoggedInWhileNothingOfItsUserChanges) {
   Credentials credentials;
   const std::string text = hashed_users("writer");
   credentials.replace(users_of(text));
@@ -157,7 +157,7 @@ TEST(Credentials, WhoIsInStaysInWhileNothingOfItsUserChanges) {
   EXPECT_EQ(credentials.still(*user), nullptr);
 }
 
-TEST(Credentials, WrongOnesHaveToWaitAndWhoHurriesIsTurnedAway) {
+TEST(Credentials, WrongOnesHaveToWaitAndAClientThatHurriesIsTurnedAway) {
   Credentials credentials{{.free = 1, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:x\n"));
   Bell bell;
@@ -170,7 +170,7 @@ TEST(Credentials, WrongOnesHaveToWaitAndWhoHurriesIsTurnedAway) {
   EXPECT_EQ(credentials.log_in(claim, &bell)->verdict(), login_verdict::busy);
 }
 
-TEST(Credentials, WhoWaitsWhenItStopsIsJudgedWithoutABell) {
+TEST(Credentials, ALoginThatWaitsAtTheEndIsJudgedWithoutABell) {
   Credentials credentials{{.free = 0, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:secret\n"));
   Bell bell;

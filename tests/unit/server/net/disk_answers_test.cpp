@@ -31,7 +31,7 @@ constexpr const char* kScanOfRow = "pscan row 10\r\n";
 
 class ReadThatWaits : public ::testing::TestWithParam<Read> {};
 
-TEST_P(ReadThatWaits, UntilWhatItHasSeenIsOnDisk) {
+TEST_P(ReadThatWaits, UntilTheItemThatItHasSeenIsOnDisk) {
   DiskServer server;
   Wire writer{server};
   Wire reader{server};

@@ -275,7 +275,7 @@ TEST(ForwardedBinary, ClientsMayBeRefusedInstead) {
       (Answers{"0 134 opaq: Temporary failure", "1 134 opaq: Temporary failure", "0 1 opaq: Not found"}));
 }
 
-TEST(ForwardedBinary, AReplicaMayAnswerWhoTakesIt) {
+TEST(ForwardedBinary, AReplicaMayAnswerAClientThatTakesIt) {
   Nodes nodes;
   nodes.give(1, 0);
   ask(BlockingClient{nodes[0].port()}, in(opcode::set, "key", "old", set_extras()));

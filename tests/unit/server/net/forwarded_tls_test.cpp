@@ -97,7 +97,7 @@ TEST(ForwardedTls, ANodeWithACertificateForAnotherNameIsNotAsked) {
               AllOf(HasSubstr("node " + nodes[1].peer_address()), HasSubstr("hostname mismatch")));
 }
 
-TEST(ForwardedTls, WhoAsksWithACertificateForAnotherNameIsNotAnswered) {
+TEST(ForwardedTls, ANodeWithACertificateForAnotherNameIsNotAnswered) {
   const Files files;
   Nodes nodes{Kinds{{speaking(files.options_of_node(), kShortMs), speaking(files.options_of_node("nodes"))}}};
   EXPECT_EQ(BlockingClient{nodes[0].port()}.ask("get key\r\n"), unreached(1, nodes[1]));
@@ -105,7 +105,7 @@ TEST(ForwardedTls, WhoAsksWithACertificateForAnotherNameIsNotAnswered) {
   EXPECT_THAT(nodes[0].failed_handshake(), HasSubstr("node " + nodes[1].peer_address()));
 }
 
-TEST(ForwardedTls, WhoSpeaksNoneDoesNotGetIn) {
+TEST(ForwardedTls, AClientThatSpeaksNoTlsDoesNotGetIn) {
   const Files files;
   Nodes nodes{Kinds{{speaking(files.options_of_node(), kShortMs),
                      {.splits = {"h", "p"}, .cluster = {.patience_ms = kShortMs}},

@@ -64,7 +64,7 @@ TEST(ForwarderFaults, TheEndOfForwardedRequestsIsKnown) {
   EXPECT_TRUE(routes.forwards_ended(held));
 }
 
-TEST(ForwarderFaults, AnOwnerThatHasLeftSaysWhoHasIt) {
+TEST(ForwarderFaults, AnOwnerThatHasLeftNamesTheNewOwner) {
   Nodes nodes;
   nodes[1].know(1, nodes[2]);
   nodes[2].own(1);

@@ -31,7 +31,7 @@ TEST(LoginDelays, AnAddressThatConnectsAnewIsHeldUpUntilItWasQuiet) {
   EXPECT_EQ(delays.delay_ms("1.2.3.4", 0, 61'000), 0U) << "it begins anew";
 }
 
-TEST(LoginDelays, TheTableIsBoundedAndForgetsWhoWasQuietForLongest) {
+TEST(LoginDelays, TheTableIsBoundedAndForgetsTheAddressThatWasQuietForLongest) {
   LoginDelays delays{LoginRules{.free_of_client = 1}};
   for (std::size_t i = 0; i < LoginDelays::kMostClients + 10; ++i) {
     delays.failed(std::to_string(i), i);

@@ -190,7 +190,7 @@ TEST_F(SessionSasl, AUserComesIn) {
   }
 }
 
-TEST_F(SessionSasl, WhoIsNoUserStaysOutsideAndMayTryAgain) {
+TEST_F(SessionSasl, AnUnknownUserStaysOutsideAndMayTryAgain) {
   for (const std::string& wrong :
        {login("ann", "wrong"), login("ann secret", ""), login("", ""), login("ann", "secret", "CRAM-MD5"),
         Packet{.code = opcode::sasl_auth, .key = "PLAIN", .value = "ann secret"}.wire(),

@@ -136,7 +136,7 @@ TEST(SessionRoom, ASessionThatWasRefusedAsksForNoMoreTurns) {
   EXPECT_TRUE(client.session->finished());
 }
 
-TEST(SessionRoom, TheOneWhoHoldsMoreLeavesFirst) {
+TEST(SessionRoom, TheConnectionThatHoldsMoreLeavesFirst) {
   Client client;
   UsedUp used_up{client, client.host.input.share()};
   client.host.relief = &used_up;

@@ -143,7 +143,7 @@ TEST_F(TlsEnds, AHandshakeWhoseLastBytesAreCutAnywhere) {
   }
 }
 
-TEST_F(TlsEnds, RecordsThatCameWholeAreDeliveredBeforeTheEnd) {
+TEST_F(TlsEnds, WholeRecordsAreDeliveredBeforeTheEnd) {
   const std::string_view first = "get a\r\n";
   const std::string_view second = "get bb\r\n";
   begin_shaken();

@@ -73,7 +73,7 @@ TEST(SessionUsers, AValueThatIsTooLargeTakesNothingAwayThatIsForbidden) {
   EXPECT_EQ(reader.ask("mn\r\n"), "MN\r\n");
 }
 
-TEST(UsersOnWorkers, OneThatMovesStaysWhoItIsAndIsCountedOnce) {
+TEST(UsersOnWorkers, AConnectionThatMovesKeepsItsUserAndIsCountedOnce) {
   TwoWorkers server{kUsers};
   WorkerClient first{server, 0};
   WorkerClient second{server, 0};
@@ -89,7 +89,7 @@ TEST(UsersOnWorkers, OneThatMovesStaysWhoItIsAndIsCountedOnce) {
   EXPECT_EQ(fourth.ask(login("two")), "STORED\r\n");
 }
 
-TEST(UsersOnWorkers, AReviewClosesWhoIsGoneAlsoWhereItWasOnItsWay) {
+TEST(UsersOnWorkers, AReviewClosesConnectionsOfRemovedUsersAlsoWhileTheyMove) {
   TwoWorkers server{kUsers};
   WorkerClient stays{server, 0};
   WorkerClient leaves{server, 0};
@@ -109,7 +109,7 @@ TEST(UsersOnWorkers, AReviewClosesWhoIsGoneAlsoWhereItWasOnItsWay) {
   EXPECT_EQ(stays.ask("mn\r\n"), "MN\r\n");
 }
 
-TEST(UsersOnWorkers, WhoHadItsShareOfASecondWaitsAndIsNotFailed) {
+TEST(UsersOnWorkers, AUserThatHadItsShareOfASecondWaitsAndDoesNotFail) {
   TwoWorkers server{kUsers};
   server.pass_ms(10'000);
   WorkerClient one{server, 0};

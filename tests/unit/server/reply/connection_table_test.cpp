@@ -273,7 +273,7 @@ TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
   EXPECT_TRUE(directory.open(session).life.is(life_stage::serving)) << "the next one begins anew";
 }
 
-TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullButForWhoHasNothingUnsent) {
+TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullUnlessTheConnectionHasNothingUnsent) {
   const std::string text(8000, 'r');
   const auto waits = [this](ConnectionState& entry, std::uint32_t ticket) {
     ReplyAddress at = directory.address(entry);

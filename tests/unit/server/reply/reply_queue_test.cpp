@@ -255,7 +255,7 @@ TEST(ReplyQueue, HandedOverRepliesAreDroppedWithTheRest) {
   EXPECT_EQ(memory.pool.share().held(), 0U);
 }
 
-TEST(ReplyQueue, TheRestOfWhatWasHandedOverSettlesDownInASmallBlock) {
+TEST(ReplyQueue, TheRestOfAReplyHandedOverSettlesInASmallBlock) {
   for (const bool more : {false, true}) {
     Memory memory;
     ReplyQueue replies{memory.pool};

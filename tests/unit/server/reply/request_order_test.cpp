@@ -64,7 +64,7 @@ TEST_F(Fence, ABarrierOverlapsWithNothing) {
   }
 }
 
-TEST_F(Fence, OnlyWhatDoesNotConflictOvertakesWhoWaits) {
+TEST_F(Fence, OnlyOperationsWithoutConflictOvertakeWaitingOnes) {
   RequestOrder order{pool};
   ASSERT_TRUE(order.try_start({read, 1}));
   ASSERT_FALSE(order.try_start({write, 1}));
@@ -149,7 +149,7 @@ TEST_F(Fence, KeysOfALongStretchAreNotNoted) {
 }
 
 /// Random requests of phases that mostly read, mostly write or mix; the test knows which are in flight.
-TEST_F(Fence, WhatConflictsNeverRunsAtTheSameTime) {
+TEST_F(Fence, ConflictingOperationsNeverRunAtTheSameTime) {
   constexpr std::uint64_t kKeys = 20;
   struct Running {
     OrderClaim claim;

@@ -35,7 +35,7 @@ TEST(MemoryVerdict, IsThatAllIsWellOfAnEmptyAndOfAUsualServer) {
   EXPECT_EQ(told(usual()), "all is well");
 }
 
-TEST(MemoryVerdict, TellsOfAFullServerWhatBecomesOfWrites) {
+TEST(MemoryVerdict, TellsTheFateOfWritesToAFullServer) {
   MemoryFacts facts = usual();
   facts.used = 960 * kMiB;
   EXPECT_EQ(told(facts), "memory is full: 960MiB of 1000MiB; items will be evicted soon");
@@ -46,7 +46,7 @@ TEST(MemoryVerdict, TellsOfAFullServerWhatBecomesOfWrites) {
   EXPECT_NE(told(facts).find("3 writes were refused (memory.when_full: error)"), std::string::npos);
 }
 
-TEST(MemoryVerdict, TellsOfSpareRoomWhoDoesSomethingAboutIt) {
+TEST(MemoryVerdict, TellsHowUnusedItemMemoryComesBack) {
   MemoryFacts facts = usual();
   facts.item_blocks = 200 * kMiB;
   EXPECT_EQ(
@@ -59,7 +59,7 @@ TEST(MemoryVerdict, TellsOfSpareRoomWhoDoesSomethingAboutIt) {
   EXPECT_EQ(told(facts), "all is well") << "a little is no matter";
 }
 
-TEST(MemoryVerdict, TellsWhatClientsHold) {
+TEST(MemoryVerdict, TellsTheBytesThatClientsHold) {
   MemoryFacts facts = usual();
   facts.unread = 20 * kMiB;
   EXPECT_EQ(told(facts).substr(0, 29), "clients read slowly: 20MiB of");
@@ -68,7 +68,7 @@ TEST(MemoryVerdict, TellsWhatClientsHold) {
   EXPECT_EQ(told(facts).substr(0, 29), "requests arrive slowly: 20MiB");
 }
 
-TEST(MemoryVerdict, TellsWhatIsNotGivenBack) {
+TEST(MemoryVerdict, TellsTheBytesThatAreNotGivenBack) {
   MemoryFacts facts = usual();
   facts.retired = 20 * kMiB;
   EXPECT_EQ(told(facts).substr(0, 26), "freed memory waits: 20MiB;");

@@ -106,7 +106,7 @@ TEST_P(Batches, HappenAsAWholeOrNotAtAll) {
   EXPECT_EQ(store.store.total(counter::batch_failures), static_cast<std::uint64_t>(failed));
 }
 
-TEST(Batch, ALineFindsWhatThoseBeforeItLeft) {
+TEST(Batch, ALineFindsTheItemsOfTheLinesBeforeIt) {
   TextStore store{2};
   EXPECT_EQ(store.ask("mb 4\r\nms k 1\r\n7\r\nma k D3 v\r\nmd k\r\nmg k v\r\n"),
             "HD\r\nVA 2\r\n10\r\nHD\r\nEN\r\nHD\r\n");

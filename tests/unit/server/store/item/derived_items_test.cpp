@@ -76,7 +76,7 @@ TEST_F(DerivedItems, NewMarksReplaceTheOldOnes) {
   EXPECT_EQ(own(with_marks(worker(), *old, 0, 0, &chosen))->cas(), 1234U);
 }
 
-TEST_F(DerivedItems, WhatWasReadStaysSoUnlessTheValueIsNew) {
+TEST_F(DerivedItems, AnItemThatWasReadStaysSoUnlessItsValueIsNew) {
   for (const bool read : {false, true}) {
     const Owned old = marked();
     old->set_order(1'700'000'000'000'000);

@@ -37,7 +37,7 @@ TEST_F(Expiry, RelativeTimesCountFromTheSteadyTimeHoweverTheWallClockIsSet) {
   }
 }
 
-TEST_F(Expiry, AbsoluteTimesLeaveWhatIsLeftByTheWallClock) {
+TEST_F(Expiry, AbsoluteTimesLeaveTheRestByTheWallClock) {
   for (const std::int64_t ahead_s : {0LL, 7200LL, -86'400LL}) {
     set_wall(ahead_s);
     const auto wall = static_cast<std::int64_t>(kStart) + ahead_s;

@@ -13,7 +13,7 @@ constexpr std::uint64_t kDay = 86'400 * kSecond;
 
 using Items = ItemTest;
 
-TEST_F(Items, EveryCombinationOfFieldsKeepsWhatItWasGiven) {
+TEST_F(Items, EveryCombinationOfFieldsKeepsItsValues) {
   for (unsigned bits = 0; bits < 32; ++bits) {
     const Item::Shape shape{.key = "some key",
                             .flags = (bits & 1U) != 0 ? 0xdeadbeefU : 0U,

@@ -54,7 +54,7 @@ TEST_F(BinaryReplies, StoringCommandsReturnTheCas) {
   EXPECT_EQ(said({opcode::setq, "k", "", extras}, point_result::no_memory), "17 130 opaq: Out of memory");
 }
 
-TEST_F(BinaryReplies, WhatIsNotStoredIsToldByWhatWasThere) {
+TEST_F(BinaryReplies, ARefusedStoreHasTheStatusOfItsCommand) {
   const std::string extras = protocol::set_extras();
   EXPECT_EQ(said({opcode::add, "k", "", extras}, point_result::not_stored), "2 2 opaq: Data exists for key.");
   EXPECT_EQ(said({opcode::addq, "k", "", extras}, point_result::not_stored),

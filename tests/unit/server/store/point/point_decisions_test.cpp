@@ -134,7 +134,7 @@ class PointDecisionTable : public PointDecisions {
   }
 };
 
-TEST_F(PointDecisionTable, StoringDependsOnWhatIsThere) {
+TEST_F(PointDecisionTable, StoringDependsOnTheItemFound) {
   struct Row {
     const char* line;
     const char* absent;
@@ -173,7 +173,7 @@ TEST_F(PointDecisionTable, ACasIsCompared) {
   EXPECT_EQ(outcome("ma k C5", "cas 5"), "no number, stays");
 }
 
-TEST_F(PointDecisionTable, RemovingTakesWhatHasExpiredAway) {
+TEST_F(PointDecisionTable, RemovingTakesAnExpiredItemAway) {
   for (const std::string line : {"delete k", "md k", "md k I", "md k x"}) {
     EXPECT_EQ(outcome(line, "nothing"), "NF, stays") << line;
     EXPECT_EQ(outcome(line, "expired"), "NF, removed") << line;
@@ -215,7 +215,7 @@ TEST_F(PointDecisionTable, ATouchChangesAnItemInPlaceWhereItHasRoom) {
   EXPECT_EQ(outcome("mg k v", "expired"), "NF, stays");
 }
 
-TEST_F(PointDecisionTable, WhatIsJoinedStaysBelowTheLimit) {
+TEST_F(PointDecisionTable, JoinedValuesStayBelowTheLimit) {
   for (const std::string line : {"append k 0 0 3", "prepend k 0 0 3", "ms k 3 MA", "ms k 3 MP"}) {
     EXPECT_EQ(decided(line, "text", 6).fate, entry_fate::replaced) << line;
     EXPECT_EQ(decided(line, "text", 5).result, point_result::too_large) << line;

@@ -26,7 +26,7 @@ TEST(ReadOffers, TheFirstReadsOfARoundStay) {
   EXPECT_EQ(offers.beyond(0, 5, 3), 5U);
 }
 
-TEST(ReadOffers, OnlyWhereSomebodyIsParkedOrTookSomethingAMomentAgo) {
+TEST(ReadOffers, OnlyWhereAWorkerIsParkedOrTookAReadAMomentAgo) {
   ReadOffers offers;
   EXPECT_EQ(wanted(offers, 10), 0);
   EXPECT_TRUE(offers.wanted(kParked));
@@ -37,7 +37,7 @@ TEST(ReadOffers, OnlyWhereSomebodyIsParkedOrTookSomethingAMomentAgo) {
   EXPECT_LT(hope, 100);
 }
 
-TEST(ReadOffers, WhatComesToNothingIsLeftForAWhile) {
+TEST(ReadOffers, OffersInVainPauseForAWhile) {
   ReadOffers offers;
   for (int i = 0; i < 100; ++i) {
     offers.kept();

@@ -52,7 +52,7 @@ TEST_F(ReplyStyles, ClassicWordsTellTheResult) {
   EXPECT_EQ(said("gat 0 k", point_result::not_found), "END\r\n");
 }
 
-TEST_F(ReplyStyles, FlagsTellWhatIsWanted) {
+TEST_F(ReplyStyles, FlagsNameThePartsOfAReply) {
   EXPECT_EQ(said("ms k 3 k s c Oq", point_result::stored), "HD kk s2 c5 Oq\r\n");
   EXPECT_EQ(said("ms k 3 k s c Oq", point_result::exists), "EX kk s3 c0 Oq\r\n") << "of what was sent";
   EXPECT_EQ(said("md k k s", point_result::deleted), "HD kk\r\n");
@@ -68,7 +68,7 @@ TEST_F(ReplyStyles, ACompareThatMatchesSparesTheValue) {
   EXPECT_EQ(said("mg k C6", point_result::value), "HD\r\n");
 }
 
-TEST_F(ReplyStyles, QuietSparesWhatIsUsual) {
+TEST_F(ReplyStyles, QuietSparesTheUsualReplies) {
   EXPECT_EQ(said("mg k q", point_result::not_found), "");
   EXPECT_EQ(said("mg k q", point_result::value), "HD\r\n");
   EXPECT_EQ(said("ms k 3 q", point_result::stored), "");

@@ -89,7 +89,7 @@ TEST(RangeTouch, ForEverIsAsGood) {
   EXPECT_EQ(store.ask("mg k1 t v\r\n"), "VA 1 t-1\r\n1\r\n");
 }
 
-TEST(RangeCount, ExactCountsWhatTheModelHas) {
+TEST(RangeCount, ExactCountsTheItemsOfTheModel) {
   std::mt19937_64 random{7};
   TextStore store{2};
   std::map<std::string, std::string> model;

@@ -91,7 +91,7 @@ std::vector<std::string> between(const Model& model, const std::string& low, boo
 class RangePages : public ::testing::TestWithParam<unsigned> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, RangePages, ::testing::Range(0U, 6U));
 
-TEST_P(RangePages, LeadOverWhatTheModelHas) {
+TEST_P(RangePages, LeadOverTheItemsOfTheModel) {
   std::mt19937_64 random{GetParam()};
   TextStore store{2};
   Model model;
@@ -145,7 +145,7 @@ TEST(RangePagesOfBytes, EndWhereTheyAreFull) {
   EXPECT_EQ(page.find("VA 100 kd\r\n"), std::string::npos);
 }
 
-TEST(RangePagesOfExpired, LeaveOutWhatHasExpired) {
+TEST(RangePagesOfExpired, LeaveOutExpiredItems) {
   TextStore store{2};
   store.ask("ms a 1 T5\r\n1\r\n");
   store.ask("ms b 1\r\n2\r\n");

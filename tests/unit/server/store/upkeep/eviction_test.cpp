@@ -37,7 +37,7 @@ TEST(Eviction, SetsGoOnInAFullStore) {
   EXPECT_GT(store.items().size(), 4'000U) << "as much stays as there is room for";
 }
 
-TEST(Eviction, WhatIsReadNowAndThenStays) {
+TEST(Eviction, ItemsThatAreReadNowAndThenStay) {
   TextStore store{2, kLimit};
   evict_or_not(store, true);
   for (int i = 0; i < 1000; ++i) {

@@ -67,7 +67,7 @@ TEST(IdleTimes, ThoseThatWentAreNotTheIdlestOfThoseThatAreThere) {
   EXPECT_TRUE(times.is_idlest({2100, true}));
 }
 
-TEST(IdleTimes, NoneThatIsTwiceAsIdleAsOneThatIsToldIsLeft) {
+TEST(IdleTimes, NoItemTwiceAsIdleAsTheReportedOneIsLeft) {
   runtime::Random random{2};
   IdleTimes times;
   times.set_part(0.1, kNow);
@@ -95,7 +95,7 @@ TEST(IdleTimes, FollowsWhenTimesChange) {
 }
 
 // A load that pauses must not make all items look idle.
-TEST(IdleTimes, WhatIsNotedGrowsOlderAsTheItemsDo) {
+TEST(IdleTimes, NotedTimesGrowOlderWithTheItems) {
   for (const std::uint64_t pause_us : {50'000U, 1'000'000U, 60'000'000U}) {
     runtime::Random random{4};
     IdleTimes times;

@@ -22,7 +22,7 @@ void pass(TextStore& store, std::uint64_t seconds) {
   }
 }
 
-TEST(ExpirySweep, RemovesWhatNobodyAsksFor) {
+TEST(ExpirySweep, RemovesExpiredItemsThatNoClientAsksFor) {
   TextStore store{2};
   keep_up(store, false);
   for (int i = 0; i < 500; ++i) {
@@ -37,7 +37,7 @@ TEST(ExpirySweep, RemovesWhatNobodyAsksFor) {
   EXPECT_FALSE(store.store.sweep().expects()) << "nothing else expires";
 }
 
-TEST(ExpirySweep, ComesAgainForWhatExpiresLater) {
+TEST(ExpirySweep, ComesAgainForItemsThatExpireLater) {
   TextStore store{2};
   keep_up(store, false);
   ASSERT_EQ(store.ask("set early 0 30 1\r\nx\r\n"), "STORED\r\n");
@@ -49,7 +49,7 @@ TEST(ExpirySweep, ComesAgainForWhatExpiresLater) {
   EXPECT_EQ(store.store.total(counter::swept_items), 2U);
 }
 
-TEST(ExpirySweep, WhatWasTouchedMeanwhileStays) {
+TEST(ExpirySweep, ItemsTouchedMeanwhileStay) {
   TextStore store{2};
   keep_up(store, false);
   ASSERT_EQ(store.ask("set k 0 30 1\r\nx\r\n"), "STORED\r\n");

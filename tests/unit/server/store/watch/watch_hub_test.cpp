@@ -39,7 +39,7 @@ class WatchedStore : public ::testing::Test {
   int woken = 0;
 };
 
-TEST_F(WatchedStore, TellsEachKindToThoseWhoWantIt) {
+TEST_F(WatchedStore, SendsEachKindToTheWatchersThatWantIt) {
   WatchHub& hub = store.store.watch_hub();
   const auto mutations = hub.add(watched::kMutations, 0);
   const auto fetchers = hub.add(watched::kFetchers, 1);
@@ -63,7 +63,7 @@ TEST_F(WatchedStore, TellsEachKindToThoseWhoWantIt) {
   EXPECT_GE(woken, 3);
 }
 
-TEST_F(WatchedStore, NobodyIsToldAfterTheyHaveGone) {
+TEST_F(WatchedStore, SendsNothingToWatchersThatHaveGone) {
   WatchHub& hub = store.store.watch_hub();
   const auto watcher = hub.add(watched::kMutations, 0);
   hub.remove(watcher);
@@ -86,7 +86,7 @@ TEST_F(WatchedStore, TakesAsManyWatchersAsMemcached) {
   EXPECT_NE(hub.add(watched::kFetchers, 0), nullptr);
 }
 
-TEST(Watcher, LosesWhatHasNoRoomAndTellsHowMuch) {
+TEST(Watcher, LosesLinesWithoutRoomAndCountsThem) {
   Watcher watcher{watched::kMutations, 0};
   const std::string line = std::string(1023, 'x') + "\n";
   std::size_t kept = 0;
@@ -102,7 +102,7 @@ TEST(Watcher, LosesWhatHasNoRoomAndTellsHowMuch) {
   EXPECT_EQ(watcher.take(), "skipped=" + std::to_string(lost) + "\nnext\n");
 }
 
-TEST(PrefixCounts, CountWhatStandsBeforeTheFirstColon) {
+TEST(PrefixCounts, CountTheTextBeforeTheFirstColon) {
   PrefixCounts counts;
   using enum PrefixCounts::command;
   counts.count("user:1:name", hit);
