@@ -100,7 +100,7 @@ class OnCallTest(AdminCase, TlsCase):
 
     def the_alert_is_made_of_what_metrics_tell(self):
         sums = self.sums()
-        self.assertIn("MxkvEvictsWhatNobodyRead", (ADMIN_SOURCES / "alerts.yaml").read_text(encoding="utf-8"))
+        self.assertIn("MxkvEvictsUnreadItems", (ADMIN_SOURCES / "alerts.yaml").read_text(encoding="utf-8"))
         self.assertGreater(sums["mxkv_evictions_unread_total"] / sums["mxkv_evictions_total"], 0.5)
 
     def livez_and_readyz_say_that_it_serves(self):
