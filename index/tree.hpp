@@ -32,7 +32,6 @@ struct NodeLimits {
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
-  bool interleave = false;  ///< inner nodes go to all NUMA nodes in turn, not to their makers'
   NodeLimits limits{};
   /// Whether leaves, which begin as optimistic latches, change their primitive as many or few workers write
   /// to them (adaptation.hpp).
@@ -156,13 +155,10 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   static constexpr unsigned kGreatestMark = 7;
 
-  /// A fresh node without entries, in one of `worker`'s pools, on its memory or as the options say; null when memory
-  /// is full.
+  /// A fresh node without entries, in one of `worker`'s pools and on its memory; null when memory is full.
   [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level, std::uint64_t generation,
                                      typename NodeT::holds what = NodeT::holds::no_entry) noexcept {
-    runtime::SpreadHeap* const spread = options_.interleave && level > 0 ? runtime_.spread_nodes() : nullptr;
-    void* memory =
-        spread == nullptr ? worker.nodes().allocate(sizeof(NodeT)) : spread->allocate(sizeof(NodeT));
+    void* const memory = worker.nodes().allocate(sizeof(NodeT));
     if (memory == nullptr) {
       return nullptr;
     }

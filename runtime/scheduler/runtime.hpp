@@ -23,7 +23,6 @@
 #include "runtime/memory/core_heap.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "runtime/memory/page_range.hpp"
-#include "runtime/memory/spread_heap.hpp"
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
 #include "runtime/pool/deferred_queue.hpp"
@@ -137,8 +136,6 @@ class Runtime {
   [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
   [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
   [[nodiscard]] ValueSpace& node_space() noexcept { return node_space_; }
-  /// Of the space of nodes, on all NUMA nodes that have workers in turn. Null: there is one.
-  [[nodiscard]] SpreadHeap* spread_nodes() noexcept { return spread_nodes_ ? &*spread_nodes_ : nullptr; }
   [[nodiscard]] const ReclaimFunction* reclaim_functions() const noexcept {
     return reclaim_functions_.data();
   }
@@ -151,12 +148,7 @@ class Runtime {
   class WakesOwners final : public BinOwners {
    public:
     explicit WakesOwners(Runtime& runtime) noexcept : runtime_(runtime) {}
-    void wake(WorkerId owner) noexcept override {
-      if (owner.index() <
-          runtime_.worker_count()) {  // else of spread memory, which the reclaiming task looks after
-        runtime_.worker(owner).wake();
-      }
-    }
+    void wake(WorkerId owner) noexcept override { runtime_.worker(owner).wake(); }
 
    private:
     Runtime& runtime_;
@@ -177,7 +169,6 @@ class Runtime {
   WakesOwners bin_owners_{*this};
   ValueSpace item_space_;
   ValueSpace node_space_;
-  std::optional<SpreadHeap> spread_nodes_;
   std::array<ReclaimFunction, kMaxReclaimKinds> reclaim_functions_{};
   std::size_t reclaim_kinds_ = 0;
   std::mutex outside_mutex_;  ///< guards outside_heap_: threads that are no workers are rare

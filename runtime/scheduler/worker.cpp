@@ -264,9 +264,6 @@ void Worker::reclaim_now() {
   reclaimer_.run_now(runtime_.reclaim_functions(), *this);
   items_.collect();
   nodes_.collect();
-  if (SpreadHeap* const spread = runtime_.spread_nodes(); spread != nullptr) {
-    spread->collect();
-  }
 }
 
 void Worker::reclaim_all_stopped() {
