@@ -28,7 +28,8 @@ struct NodeLimits {
 };
 
 /// How the nodes of a tree are synchronised [Mx 4.2: inner nodes by scheduling, leaves by latch]: by any
-/// primitive but none. A level that is serialized by scheduling is read in its nodes' pools, too.
+/// primitive but none. A level that is serialized by scheduling is read in its nodes' pools, too. Trees whose traits say
+/// kLatchedNodes have the defaults.
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
@@ -79,6 +80,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
                 "a leaf that adapts begins as an optimistic latch");
     MXKV_ASSERT(options.leaves != runtime::primitive::none && options.inner_nodes != runtime::primitive::none,
                 "the nodes of a tree are synchronised");
+    MXKV_ASSERT(!Traits::kLatchedNodes || all_latched(),
+                "tasks are compiled for nodes with optimistic latches");
     NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
     if (root == nullptr) {
       throw std::bad_alloc{};
@@ -91,6 +94,15 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
 
   [[nodiscard]] runtime::Runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
+  /// How a node of this level is synchronised when it is made. A leaf may change later.
+  [[nodiscard]] runtime::primitive primitive_of(unsigned level) const noexcept {
+    return level == 0 ? options_.leaves : options_.inner_nodes;
+  }
+  /// Whether every node begins as an optimistic latch.
+  [[nodiscard]] bool all_latched() const noexcept {
+    return options_.leaves == runtime::primitive::optimistic_latch &&
+           options_.inner_nodes == runtime::primitive::optimistic_latch;
+  }
 
   /// The root, tagged. Any thread; pairs with publish_root().
   [[nodiscard]] runtime::TaggedPointer root() const noexcept {
@@ -170,7 +182,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   /// A pool for a node of this level. A leaf whose writers are bound to its pool brings the work.
   [[nodiscard]] runtime::PoolId pool_for_node(runtime::Worker& worker, unsigned level) const noexcept {
-    const bool busy = level == 0 && is_bound(options_.leaves);
+    const bool busy = !Traits::kLatchedNodes && level == 0 && is_bound(options_.leaves);
     return runtime_.pool_for_object(
         worker.id(), worker.random()(),
         busy ? runtime::access_frequency::moderate : runtime::access_frequency::low);
@@ -260,8 +272,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   [[nodiscard]] NodeT* make_node(void* memory, runtime::PoolId pool, unsigned level, std::uint64_t generation,
                                  typename NodeT::holds what) const noexcept {
-    auto* const node = new (memory)
-        NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation, what);
+    auto* const node = new (memory) NodeT(pool, primitive_of(level), level, generation, what);
     if (level == 0 && options_.leaves_adapt) {
       node->let_adapt();
     }

@@ -86,7 +86,7 @@ RangeLimits Store::range_limits() const noexcept {
     refuse_point(request, sent, address, seq, worker);
     return;
   }
-  WriteTask::create(worker, tree(), request, sent, address, seq)->begin(worker);
+  WriteTask::create(worker, tree(), request, sent, address, seq)->start(worker);
 }
 
 void Store::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
