@@ -31,7 +31,7 @@
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "runtime/scheduler/places.hpp"
-#include "runtime/scheduler/rebalancer.hpp"
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {

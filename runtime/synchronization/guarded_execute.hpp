@@ -8,7 +8,7 @@
 
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/paths.hpp"
-#include "runtime/synchronization/latched_execute.hpp"
+#include "runtime/synchronization/latched/latched_execute.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 #include "runtime/synchronization/task_shapes.hpp"
 #include "runtime/task/task.hpp"

@@ -1,10 +1,10 @@
-#include "runtime/scheduler/rebalancer.hpp"
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {

@@ -9,7 +9,7 @@
 // task.
 //
 // A thief may hold the lease all the while: the holder executes, the owner only looks and is notified.
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 
 #include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"

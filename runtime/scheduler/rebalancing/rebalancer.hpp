@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "runtime/options.hpp"
-#include "runtime/scheduler/object_heat.hpp"
-#include "runtime/scheduler/rebalance.hpp"
+#include "runtime/scheduler/rebalancing/object_heat.hpp"
+#include "runtime/scheduler/rebalancing/rebalance.hpp"
 
 namespace mxkv::runtime {
 
