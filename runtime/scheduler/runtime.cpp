@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 #include "runtime/topology/binding.hpp"
 #include "runtime/topology/order.hpp"
 
@@ -99,7 +100,9 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
       pools_(std::make_unique<TaskPool[]>(first_pools_.back())),
       places_(known_topology(options_), options_.workers, first_pools_.back()),
-      rebalancer_(*this) {
+      rebalancer_(options_.rebalance.strategy == rebalance_strategy::off
+                      ? nullptr
+                      : std::make_unique<Rebalancer>(*this)) {
   for (const std::size_t group : worker_groups(*options_.topology, options_.workers, options_.order)) {
     while (deferred_queues_.size() <= group) {
       deferred_queues_.emplace_back();

@@ -31,10 +31,11 @@
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "runtime/scheduler/places.hpp"
-#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {
+
+class Rebalancer;
 
 class Runtime {
  public:
@@ -131,7 +132,8 @@ class Runtime {
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] EpochManager& epochs() noexcept { return epochs_; }
   [[nodiscard]] Joins& joins() noexcept { return joins_; }
-  [[nodiscard]] Rebalancer& rebalancer() noexcept { return rebalancer_; }
+  /// Null unless RebalanceOptions::strategy asks for one.
+  [[nodiscard]] Rebalancer* rebalancer() noexcept { return rebalancer_.get(); }
   [[nodiscard]] MemoryBudget& budget() noexcept { return budget_; }
   [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
   [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
@@ -183,7 +185,7 @@ class Runtime {
   std::atomic<std::uint64_t> misplaced_{0};
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};
   std::deque<EventPoller> event_pollers_;
-  Rebalancer rebalancer_;
+  std::unique_ptr<Rebalancer> rebalancer_;
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;
   std::atomic<bool> stopping_{false};

@@ -39,7 +39,6 @@
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/pool_leases.hpp"
 #include "runtime/scheduler/prefetch_control.hpp"
-#include "runtime/scheduler/rebalancing/object_heat.hpp"
 #include "runtime/scheduler/reclaimer.hpp"
 #include "runtime/scheduler/retry_watch.hpp"
 #include "runtime/scheduler/task_class.hpp"
@@ -51,6 +50,7 @@
 
 namespace mxkv::runtime {
 
+class ObjectHeat;
 class Runtime;
 
 /// Other workers as one sees them, nearest first; empty where there are none.

@@ -49,10 +49,8 @@ std::uint64_t grown(std::uint64_t& before, std::uint64_t now) noexcept {
 
 }  // namespace
 
-Rebalancer::Rebalancer(Runtime& runtime)
-    : runtime_(runtime),
-      options_(runtime.options().rebalance),
-      due_ns_(options_.strategy == rebalance_strategy::off ? ~std::uint64_t{0} : 0) {
+Rebalancer::Rebalancer(Runtime& runtime) : runtime_(runtime), options_(runtime.options().rebalance) {
+  MXKV_ASSERT(options_.strategy != rebalance_strategy::off, "a rebalancer has a strategy");
   const std::size_t workers = runtime.options().workers.size();
   if (options_.strategy == rebalance_strategy::objects) {
     heats_.resize(workers);
