@@ -79,10 +79,10 @@ class TreeTask : public runtime::MxTask {
 
   // --- For guarded execution ---
 
-  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
+  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_commit(); }
 
   [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    if (!at_stage(stage::commit)) {
+    if (!at_commit()) {
       scratch.what = locate(here(), read, scratch);
     }
   }
@@ -136,6 +136,8 @@ class TreeTask : public runtime::MxTask {
   [[nodiscard]] bool at_stage(stage wanted) const noexcept {
     return (annotations().stage & kStages) == static_cast<std::uint8_t>(wanted);
   }
+  /// Whether only the latch is missing, which a class that does not write never waits for.
+  [[nodiscard]] bool at_commit() const noexcept { return Derived::kWrites && at_stage(stage::commit); }
   static constexpr std::uint8_t kStages = 3;
   // Bits beside a stage, for the fast path: that nodes are read optimistically here, and where the task is.
   static constexpr std::uint8_t kRoot = 4;   ///< an inner node, at which it begins
