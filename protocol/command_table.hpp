@@ -279,6 +279,12 @@ template <typename Is>
 [[nodiscard]] constexpr bool is_range(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) { return row.timed_as == command_kind::range; });
 }
+/// Whether samples of requests name its key: in hot keys, slow requests and places of items. Not me, which
+/// only diagnoses.
+[[nodiscard]] constexpr bool is_sampled_by_key(verb op) noexcept {
+  return detail::is_command_that(
+      op, [](const Command& row) { return row.is_point() && row.terms.action != point_action::inspect; });
+}
 /// A range whose items may change.
 [[nodiscard]] constexpr bool changes_range(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) {

@@ -74,6 +74,17 @@ TEST(CommandTable, CommandsForAKeyAreTimedAndOrderedByWhatTheyDo) {
   }
 }
 
+TEST(CommandTable, SamplesNameTheKeyOfCommandsForOneKeyButNotOfMe) {
+  for (const verb op : {verb::get, verb::gats, verb::cas, verb::decr, verb::touch, verb::remove,
+                        verb::meta_get, verb::meta_arithmetic}) {
+    EXPECT_TRUE(is_sampled_by_key(op)) << name_of(op);
+  }
+  for (const verb op : {verb::meta_debug, verb::meta_noop, verb::meta_batch, verb::scan,
+                        verb::meta_range_touch, verb::stats, verb::quit}) {
+    EXPECT_FALSE(is_sampled_by_key(op)) << name_of(op);
+  }
+}
+
 TEST(CommandTable, AnOpcodeIsOfOneCommand) {
   std::set<opcode> seen;
   for (const Command& command : detail::kCommandTable) {
