@@ -93,6 +93,13 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
   journal_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::wall);
   feed_ = std::make_unique<ShardFeed>(*journal_);
   store_.tree().commits().listen(feed_.get());
+  routes_.changes().set_hooks({.asked =
+                                   [this] {
+                                     for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
+                                       wake_(i);
+                                     }
+                                   },
+                               .ended = [this] { ring(); }});
   host_shards();
   store_.hold_expired(1);
   show(runtime.clock().monotonic_ns());

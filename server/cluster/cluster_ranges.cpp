@@ -69,7 +69,10 @@ void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request&
                                const ReplyAddress& address, std::uint64_t now_ns) {
   if (span.first == span.last) {
     if (routes_.is_here(span.first, now_ns)) {
-      store_.range(worker, request, address);
+      store_.range(worker, request,
+                   protocol::changes_range(request.op)
+                       ? worker.local<WorkerContext>().replies->mark_changes(address)
+                       : address);
     } else {
       range_elsewhere(worker, request, span.first, address);
     }

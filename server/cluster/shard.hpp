@@ -82,6 +82,7 @@ struct ShardRules {
   bool lease_shrinks_at_once = true;      ///< else once the beat is acknowledged
   bool snapshots_wait = true;             ///< until the changes in them are durable
   bool drops_wait = true;                 ///< until no worker is in a round that began before
+  bool leaving_waits = true;              ///< until all changes that began here have ended
   FreshnessRules freshness{};
 };
 

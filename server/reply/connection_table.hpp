@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "server/reply/begun_changes.hpp"
 #include "server/reply/block_pool.hpp"
 #include "server/reply/commit_order.hpp"
 #include "server/reply/connection_life.hpp"
@@ -243,6 +244,25 @@ class ConnectionTable final : private PoolOverflow {
     address.connection->commits.for_each_parked(f);
   }
 
+  // --- For the store of a cluster's node ---
+
+  /// Start-up only; `begun` outlives this: counts the changes of mark_changes().
+  void count_changes(BegunChanges& begun) noexcept { begun_ = &begun; }
+  /// Begins operations that change this node's data, in the same step that saw that they may. Returns the address
+  /// to pass on; `changes`: for so many operations.
+  [[nodiscard]] ReplyAddress mark_changes(ReplyAddress address, std::size_t changes = 1) noexcept {
+    if (begun_ != nullptr) [[likely]] {
+      address.claim = OrderClaim{address.claim}.marked(begun_->begin(changes)).stored();
+    }
+    return address;
+  }
+  /// Takes back the last `changes` of them, which did not start.
+  void take_back_changes(const ReplyAddress& marked, std::size_t changes) noexcept {
+    if (begun_ != nullptr) [[likely]] {
+      begun_->end(OrderClaim{marked.claim}.mark(), changes);
+    }
+  }
+
   // --- For sessions ---
 
   /// Start-up only; `spawner` outlives this.
@@ -290,9 +310,15 @@ class ConnectionTable final : private PoolOverflow {
 
  private:
   void ended(ConnectionState& entry, OrderClaim claim) {
-    if (claim.tracked() && claim.kind() == operation_kind::range) [[unlikely]] {
-      MXKV_ASSERT(ranges_ > 0, "a range ends once");
-      --ranges_;
+    if (claim.tracked()) [[unlikely]] {
+      if (claim.mark() != 0) {
+        begun_->end(claim.mark());
+        claim = claim.unmarked();
+      }
+      if (claim.tracked() && claim.kind() == operation_kind::range) {
+        MXKV_ASSERT(ranges_ > 0, "a range ends once");
+        --ranges_;
+      }
     }
     const bool freed = entry.order.finish(claim);
     ++entry.ended;
@@ -312,6 +338,7 @@ class ConnectionTable final : private PoolOverflow {
 
   BlockPool* output_;
   TaskSpawner* spawner_ = nullptr;
+  BegunChanges* begun_ = nullptr;  ///< null: no cluster
   OrderTablePool tables_;
   std::vector<std::unique_ptr<ConnectionState>> entries_;
   std::vector<std::uint32_t> free_;

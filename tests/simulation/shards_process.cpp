@@ -77,6 +77,13 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
     shards_.push_back(std::make_unique<HostedShard>(around_, id, open(place_.logs[id].changes),
                                                     open(place_.logs[id].snapshots), options));
   }
+  routes_.changes().set_hooks({.asked =
+                                   [this] {
+                                     for (const auto& worker : workers_) {
+                                       worker->wake();
+                                     }
+                                   },
+                               .ended = [this] { ring(); }});
   for (std::size_t i = 0; i < kWorkers; ++i) {
     workers_.push_back(std::make_unique<ShardsWorker>(
         ShardsWorker::Place{.timeline = place_.timeline,
@@ -137,7 +144,7 @@ void ShardsProcess::turn() {
   while (pipeline_.step()) {
   }
   for (const std::uint32_t shard : std::exchange(strayed_, {})) {
-    ++paths_.strayed;
+    note_straggler(shard);
     shards_[shard]->strayed();
   }
   const std::uint64_t now_ns = place_.clock.monotonic_ns();
@@ -195,11 +202,21 @@ bool ShardsProcess::is_quiet() const {
          std::ranges::none_of(shards_, [](const auto& shard) { return shard->loading(); });
 }
 
+void ShardsProcess::note_straggler(std::uint32_t shard) {
+  ++paths_.strayed;
+  const bool leaves = shards_[shard]->engine().now() == server::Shard::role::leaves;
+  paths_.strayed_behind_yield += leaves || left_[shard] ? 1 : 0;
+}
+
 void ShardsProcess::note(const std::string& line) {
   const auto tells = [&line](const char* what) { return line.find(what) != std::string::npos ? 1U : 0U; };
   paths_.stranded += tells("has been cut off");
   paths_.opened += tells(": serves");
   paths_.left += tells("handed over to another node");
+  if (tells(": serves") + tells("handed over to another node") > 0) {
+    const std::size_t shard = std::stoul(line.substr(std::string_view{"shard "}.size()));
+    left_.at(shard) = tells(": serves") == 0;
+  }
 }
 
 ProcessPaths ShardsProcess::paths() const {
@@ -211,6 +228,7 @@ ProcessPaths ShardsProcess::paths() const {
     paths.workers.held += one.held;
     paths.workers.given_up += one.given_up;
     paths.workers.stragglers += one.stragglers;
+    paths.workers.slow += one.slow;
     paths.workers.parked += one.parked;
     paths.workers.by_replica += one.by_replica;
   }
@@ -227,14 +245,17 @@ void ProcessPaths::add(const ProcessPaths& other) {
   workers.held += other.workers.held;
   workers.given_up += other.workers.given_up;
   workers.stragglers += other.workers.stragglers;
+  workers.slow += other.workers.slow;
   workers.parked += other.workers.parked;
   workers.by_replica += other.workers.by_replica;
   hosted.thrown_away += other.hosted.thrown_away;
   hosted.snapshots_loaded += other.hosted.snapshots_loaded;
   hosted.snapshots_taken += other.hosted.snapshots_taken;
   hosted.snapshots_failed += other.hosted.snapshots_failed;
+  hosted.stayed += other.hosted.stayed;
   add_counters(shards, other.shards);
   strayed += other.strayed;
+  strayed_behind_yield += other.strayed_behind_yield;
   stranded += other.stranded;
   opened += other.opened;
   left += other.left;

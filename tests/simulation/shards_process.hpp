@@ -43,6 +43,7 @@ struct ProcessPaths {
   server::HostedCounters hosted;
   server::ShardCounters shards;
   std::uint64_t strayed = 0;
+  std::uint64_t strayed_behind_yield = 0;  ///< of these: the shard had been left in order
   std::uint64_t stranded = 0;
   std::uint64_t opened = 0;
   std::uint64_t left = 0;      ///< in order
@@ -98,6 +99,7 @@ class ShardsProcess {
   void turn();
   void tick();
   void note(const std::string& line);
+  void note_straggler(std::uint32_t shard);
 
   Place place_;
   std::uint64_t node_;
@@ -116,6 +118,7 @@ class ShardsProcess {
   std::vector<std::unique_ptr<server::HostedShard>> shards_;
   std::vector<std::unique_ptr<ShardsWorker>> workers_;
   std::vector<std::uint32_t> strayed_;
+  std::array<bool, kShards> left_{};  ///< in order, since it was served last
   ProcessPaths paths_;
 };
 

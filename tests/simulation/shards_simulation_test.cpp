@@ -66,6 +66,9 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
       {"stranded", all.stranded},
       {"opened", all.opened},
       {"left_in_order", all.left},
+      {"slow_writes", all.workers.slow},
+      {"stragglers", all.workers.stragglers},
+      {"stayed", all.hosted.stayed},
       {"snapshots_taken", all.hosted.snapshots_taken},
       {"snapshots_loaded", all.hosted.snapshots_loaded},
       {"snapshots_failed", all.hosted.snapshots_failed},
@@ -106,6 +109,11 @@ TEST(ShardsSimulation, NoticesSnapshotsThatAreToldBeforeTheyAreDurable) {
 
 TEST(ShardsSimulation, NoticesMemoryThatIsThrownAwayUnderReads) {
   EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.drops_wait = false}}, kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
+}
+
+TEST(ShardsSimulation, NoticesShardsThatAreLeftBeforeTheirWritesHaveEnded) {
+  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.leaving_waits = false}}, kShardsSeedsToNotice),
             kShardsSeedsToNotice);
 }
 
