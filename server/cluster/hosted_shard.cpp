@@ -284,7 +284,7 @@ void HostedShard::assert_state() const noexcept {
 // Memory that has failed is still good for an owned shard, whose data it has, but not for a followed shard.
 void HostedShard::tick(bool reads) {
   if (!loading_ && (open_ || !around_.memory.failed())) {
-    shard_.tick(reads);
+    shard_.tick(reads, around_.lives(shard_.state().owner()));
   }
 }
 

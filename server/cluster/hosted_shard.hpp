@@ -36,6 +36,8 @@ struct ShardSurroundings {
   const runtime::Clock& clock;
   /// The peer address of the process with this number; empty: unknown.
   std::function<std::string(std::uint64_t process)> address_of;
+  /// Whether the process with this number was heard on the board lately.
+  std::function<bool(std::uint64_t process)> lives;
   /// The newest snapshot of a shard on the board.
   std::function<std::optional<SnapshotEntry>(std::uint32_t shard)> newest_snapshot;
   /// Starts a scan of a shard's items.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/cluster/presence.hpp"
 #include "tests/simulation/cluster_common.hpp"
 
 namespace mxkv::simulation {
@@ -39,6 +40,12 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
               .memory = memory_,
               .clock = place.clock,
               .address_of = [](std::uint64_t process) { return "node" + std::to_string(process); },
+              .lives =
+                  [this](std::uint64_t process) {
+                    const auto heard = heard_ns_.find(process);
+                    return heard != heard_ns_.end() &&
+                           place_.clock.monotonic_ns() < heard->second + 3 * kSecond;
+                  },
               .newest_snapshot = [this](std::uint32_t shard) { return reader_.snapshot(shard); },
               .items_of =
                   [this](std::string_view from, std::string_view to) {
@@ -54,6 +61,7 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
               .info = [this](const std::string& line) { note(line); },
               .warn = [this](const std::string& line) { note(line); }} {
   place_.board.read(read_, reader_);
+  reader_.caught_up();
   const auto open = [this](ClusterEngine& engine) {
     return std::make_unique<ClusterLog>(place_.timeline, place_.dice, engine, place_.link,
                                         [this](Timeline::Action action) {
@@ -72,6 +80,7 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
     options.margin_permille = margin_permille;
     options.part_bytes = 100;
     options.fresh_ns = kStalenessNs / 4;
+    options.preferred = place_.dice.permille(333);
     options.seed = place_.dice.below(1U << 30U) + 1;
     options.rules = place_.shard_rules;
     shards_.push_back(std::make_unique<HostedShard>(around_, id, open(place_.logs[id].changes),
@@ -159,8 +168,10 @@ void ShardsProcess::turn() {
     return;
   }
   tick_ns_ = now_ns + place_.dice.between(60 * kMs, 120 * kMs);
+  say_word(now_ns);
   if (!place_.link.reads_cut) {
     place_.board.read(read_, reader_);
+    read_words(now_ns);
     for (const std::uint32_t shard : reader_.take_outdated()) {
       place_.board.put(server::snapshot_key(shard), server::write_snapshot_entry(*reader_.snapshot(shard)),
                        place_.link, [](bool /*stored*/) {});
@@ -169,6 +180,27 @@ void ShardsProcess::turn() {
   for (const auto& shard : shards_) {
     if (place_.dice.permille(8)) {
       shard->take_snapshot(200);
+    }
+  }
+}
+
+// As a node's presence, once a second.
+void ShardsProcess::say_word(std::uint64_t now_ns) {
+  if (now_ns < word_ns_) {
+    return;
+  }
+  word_ns_ = now_ns + kSecond;
+  const std::string name = "node" + std::to_string(node_);
+  const server::Presence word{
+      .name = name, .process = node_, .address = name, .peer = name, .version = "1", .shards = {}};
+  place_.board.put(server::presence_key(name), server::write_presence(word), place_.link,
+                   [](bool /*stored*/) {});
+}
+
+void ShardsProcess::read_words(std::uint64_t now_ns) {
+  for (const auto& [name, text, position] : reader_.take_presences()) {
+    if (const auto presence = server::parse_presence(text)) {
+      heard_ns_[presence->process] = now_ns;
     }
   }
 }

@@ -100,6 +100,8 @@ class ShardsProcess {
   void tick();
   void note(const std::string& line);
   void note_straggler(std::uint32_t shard);
+  void say_word(std::uint64_t now_ns);
+  void read_words(std::uint64_t now_ns);
 
   Place place_;
   std::uint64_t node_;
@@ -111,7 +113,9 @@ class ShardsProcess {
   std::uint64_t tick_ns_ = 0;
   server::Routes routes_;
   server::BoardReader reader_;
-  std::size_t read_ = 0;  ///< of the board
+  std::size_t read_ = 0;                             ///< of the board
+  std::uint64_t word_ns_ = 0;                        ///< when the next word is due
+  std::map<std::uint64_t, std::uint64_t> heard_ns_;  ///< by process: when its last word was read
   server::EpochPipeline pipeline_;
   ShardsMemory memory_;
   server::ShardSurroundings around_;

@@ -73,6 +73,7 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
       {"snapshots_loaded", all.hosted.snapshots_loaded},
       {"snapshots_failed", all.hosted.snapshots_failed},
       {"terms", all.shards.terms},
+      {"claims_put_off", all.shards.spared},
       {"ousted", all.shards.ousted},
       {"gaps", all.shards.gaps},
       {"appended_again", all.shards.again},

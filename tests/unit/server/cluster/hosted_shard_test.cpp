@@ -167,11 +167,13 @@ class HostedShardTest : public testing::Test {
                            .memory = memory,
                            .clock = clock,
                            .address_of = [](std::uint64_t) { return std::string{}; },
+                           .lives = [this](std::uint64_t process) { return process == lives; },
                            .newest_snapshot = [this](std::uint32_t shard) { return newest[shard]; },
                            .items_of = {},
                            .tell_snapshot = {},
                            .info = [](const std::string&) {},
                            .warn = [this](const std::string& line) { warnings.push_back(line); }};
+  std::uint64_t lives = 0;  ///< this process is heard on the board
   std::array<std::optional<SnapshotEntry>, kShards> newest;
   std::vector<std::string> warnings;
   std::array<Stored, kShards> stored;
