@@ -285,8 +285,8 @@ void ClusterStore::count_no_memory(runtime::Worker& worker) noexcept {
   store_.count_no_memory(worker);
 }
 
-bool ClusterStore::makes_room(runtime::Worker& worker, shortage what) noexcept {
-  return store_.makes_room(worker, what);
+bool ClusterStore::makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept {
+  return store_.makes_room(worker, what, wait);
 }
 
 // --- Batches ---

@@ -93,7 +93,7 @@ class ClusterStore final : public SessionStore, private OwnerReads {
   // The node's own functions, which go to the store.
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
-  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what) noexcept override;
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept override;
   void sampled(runtime::Worker& worker, std::string_view key) override;
 
  private:

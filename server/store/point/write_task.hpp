@@ -10,6 +10,7 @@
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
+#include "server/store/upkeep/shortage.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
@@ -140,6 +141,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   phase phase_ = phase::searching;
   CommitSeq seq_;
   WriteGateTicket pass_;
+  RoomWait room_wait_;
 };
 
 [[gnu::always_inline]] inline runtime::step WriteTask::stored(bool found, std::uint64_t old_word,
