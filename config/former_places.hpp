@@ -1,5 +1,5 @@
 // The visitor that looks for keys at their places from before they moved into a section, and reports each
-// with its new place. Used by the reader only.
+// with its new place, or as removed. Used by the reader only.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,11 @@
 #include "config/value.hpp"
 
 namespace mxkv::config {
+
+/// The mistake in a key that was removed.
+inline std::string removed_key(std::string_view why) {
+  return "was removed: " + std::string{why} + " (delete the key)";
+}
 
 /// `before` and `now` are the paths of the mapping `value` and of the keys' new section.
 class FormerPlaces final : public SchemaVisitor {
@@ -36,6 +41,13 @@ class FormerPlaces final : public SchemaVisitor {
   void scalar(std::string_view name, const ScalarField& /*field*/) override { report_if(take(name)); }
   void list(std::string_view name, const ListField& /*field*/) override { report_if(take(name)); }
   void names(std::string_view name, const NamesField& /*field*/) override { report_if(take(name)); }
+
+  void removed(std::string_view name, std::string_view why) override {
+    if (const Member* member = take(name)) {
+      findings_.push_back(
+          Finding{.origin = member->origin, .path = path(before_, name), .what = removed_key(why)});
+    }
+  }
 
   /// The keys that were found at the old place.
   [[nodiscard]] const std::vector<std::string>& found() const { return found_; }

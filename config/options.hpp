@@ -102,23 +102,14 @@ struct LogOptions {
   std::uint32_t rate = 200;        ///< most lines a second; 0: no limit
 };
 
-/// How a level of the tree is synchronised; writers of a scheduled one run in its nodes' pools.
-enum class node_primitive : std::uint8_t {
+/// How the writers of a leaf are synchronised. Nodes above the leaves have optimistic latches.
+enum class leaf_primitive : std::uint8_t {
   optimistic_latch,
-  optimistic_scheduling,
-  automatic,  ///< by level, as the table of primitives says; a leaf adapts to its writes
-};
-
-/// Where inner nodes of the index lie.
-enum class upper_levels : std::uint8_t {
-  local,        ///< on the NUMA node of the worker that makes one
-  interleaved,  ///< on all NUMA nodes in turn
+  automatic,  ///< optimistic_latch, and while workers contend for a leaf, its writers run in one pool
 };
 
 struct IndexOptions {
-  node_primitive leaves = node_primitive::optimistic_latch;
-  node_primitive inner = node_primitive::optimistic_latch;
-  config::upper_levels upper_levels = config::upper_levels::local;
+  leaf_primitive leaves = leaf_primitive::optimistic_latch;
 };
 
 /// Administration by HTTP.
@@ -277,7 +268,6 @@ struct DaemonOptions : PlacementOptions {
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
   runtime::stealing_scope order_reach = runtime::RuntimeOptions{}.order_reach;
   runtime::task_order order = runtime::RuntimeOptions{}.order;
-  runtime::RebalanceOptions rebalance;
   runtime::EpochOptions epoch;
   IndexOptions index;
   runtime::ToggleOptions toggle{.order = runtime::interval_order::queue, .slots_per_bucket = 32};

@@ -78,10 +78,17 @@ class Reader final : public SchemaVisitor {
     }
   }
 
+  void removed(std::string_view name, std::string_view why) override {
+    if (const Member* member = find(name)) {
+      report(member->origin, path_of(name), removed_key(why));
+      former_.emplace_back(name);
+    }
+  }
+
   void moved(std::string_view section, const std::function<void(SchemaVisitor&)>& body) override {
     FormerPlaces former{value_, path_, path_of(section), findings_};
     body(former);
-    former_ = former.found();
+    former_.insert(former_.end(), former.found().begin(), former.found().end());
   }
 
   // Reports the keys that no field asked for; called when the schema has shown all fields. Beyond as many as
@@ -131,6 +138,9 @@ class Reader final : public SchemaVisitor {
 
   const Member* take(std::string_view name) {
     known_.emplace_back(name);
+    return find(name);
+  }
+  [[nodiscard]] const Member* find(std::string_view name) const {
     const auto at = std::ranges::find(value_.members, name, &Member::key);
     return at != value_.members.end() ? &*at : nullptr;
   }
@@ -196,7 +206,7 @@ class Reader final : public SchemaVisitor {
   Origins& origins_;
   Findings& findings_;
   std::vector<std::string> known_;
-  std::vector<std::string> former_;  // keys that were reported at their old place
+  std::vector<std::string> former_;  // keys that were reported as moved or removed
 };
 
 }  // namespace

@@ -45,7 +45,6 @@ class Resolver {
     result_.runtime.stealing = options_.stealing;
     result_.runtime.order = options_.order;
     result_.runtime.order_reach = options_.order_reach;
-    result_.runtime.rebalance = options_.rebalance;
     result_.runtime.topology = std::make_shared<const Topology>(topology_);
     result_.runtime.workers = workers(*placement);
     check_listeners();

@@ -27,14 +27,10 @@ constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine
 constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
-constexpr std::array<std::string_view, 3> kRebalanceWords{"off", "pools", "objects"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
-constexpr std::array<std::string_view, 2> kUpperLevelWords{"local", "interleaved"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
 constexpr std::array<std::string_view, 3> kReadOfferingWords{"off", "idle", "always"};
-constexpr std::array<std::string_view, 2> kEpochWords{"batched", "task"};  // never off: memory would run out
-constexpr std::array<std::string_view, 3> kNodePrimitiveWords{"optimistic_latch", "optimistic_scheduling",
-                                                              "auto"};
+constexpr std::array<std::string_view, 2> kLeafPrimitiveWords{"optimistic_latch", "auto"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 2> kReadWords{"durable", "latest"};
 constexpr std::array<std::string_view, 2> kFailureWords{"refuse", "exit"};
@@ -264,10 +260,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   choice(visitor, "stealing", options.stealing, kStealingWords);
   choice(visitor, "order", options.order, kOrderWords);
   choice(visitor, "order_reach", options.order_reach, kStealingWords);
-  visitor.section("rebalance", [&](SchemaVisitor& section) {
-    choice(section, "strategy", options.rebalance.strategy, kRebalanceWords);
-    ranged(section, "period", options.rebalance.period_ms, kDuration, {10, 600_s});
-  });
+  visitor.removed("rebalance", "server.balance moves connections, and nothing else moves to another worker");
   ranged(visitor, "balance_window", options.balance.window_ms, kDuration, {1, 10_s});
   choice(visitor, "offer_reads", options.offer_reads, kReadOfferingWords);
   visitor.section("prefetch", [&](SchemaVisitor& section) {
@@ -276,20 +269,20 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "window", options.prefetch.window, kCount, {1, kMostWindow});
   });
   visitor.section("epoch", [&](SchemaVisitor& section) {
-    choice(section, "mode", options.epoch.mode, kEpochWords);
+    section.removed("mode", "a worker always publishes its epoch once for many tasks");
     ranged(section, "interval", options.epoch.interval_ms, kDuration, {1, 10_s});
     ranged(section, "bytes", options.epoch.advance_bytes, kSize, {64_KiB, 1_GiB});
   });
   visitor.section("index", [&](SchemaVisitor& section) {
-    choice(section, "leaves", options.index.leaves, kNodePrimitiveWords);
-    choice(section, "inner", options.index.inner, kNodePrimitiveWords);
-    choice(section, "upper_levels", options.index.upper_levels, kUpperLevelWords);
+    choice(section, "leaves", options.index.leaves, kLeafPrimitiveWords);
+    section.removed("inner", "nodes above the leaves always have optimistic latches");
+    section.removed("upper_levels", "each node is in memory of the NUMA node whose worker makes it");
   });
   visitor.section("toggle", [&](SchemaVisitor& section) {
     choice(section, "order", options.toggle.order, kIntervalOrderWords);
     ranged(section, "buckets", options.toggle.buckets, kCount, {1, 1000, "auto"});
     ranged(section, "slots", options.toggle.slots_per_bucket, kCount, {1, 64});
-    choice(section, "hosts", options.toggle.hosts, kBoolWords);
+    section.removed("hosts", "buckets have no hosts");
     choice(section, "inner", options.toggle.inner, kBoolWords);
     choice(section, "stealing", options.toggle.stealing, kBoolWords);
   });

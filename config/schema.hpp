@@ -51,6 +51,8 @@ class SchemaVisitor {
   virtual void scalar(std::string_view name, const ScalarField& field) = 0;
   virtual void list(std::string_view name, const ListField& field) = 0;
   virtual void names(std::string_view name, const NamesField& field) = 0;
+  /// The key is not there any more. An error says why, such as "a server has none", and that it is to be deleted.
+  virtual void removed(std::string_view /*name*/, std::string_view /*why*/) {}
   /// The keys that `body` shows stood here before they moved into `section`. Called after all other
   /// functions.
   virtual void moved(std::string_view /*section*/, const std::function<void(SchemaVisitor&)>& /*body*/) {}

@@ -7,8 +7,7 @@
 namespace mxkv::config {
 namespace {
 
-constexpr const char* kNoBoundWork =
-    "no pool holds work while experimental.index.leaves and experimental.index.inner are optimistic_latch";
+constexpr const char* kNoBoundWork = "no pool holds work while experimental.index.leaves is optimistic_latch";
 constexpr const char* kNoDirectory = "durability.directory is none, so that nothing is written";
 constexpr const char* kOneWorker = "there is only one worker";
 constexpr const char* kOneNode = "all workers are on one NUMA node";
@@ -21,7 +20,6 @@ class Search {
 
   Findings run() {
     pools();
-    rebalance();
     balance();
     prefetch();
     toggle();
@@ -42,10 +40,7 @@ class Search {
     note(changed, path, "has no effect: " + why);
   }
 
-  [[nodiscard]] bool binds_work() const {
-    return options_.index.leaves != node_primitive::optimistic_latch ||
-           options_.index.inner != node_primitive::optimistic_latch;
-  }
+  [[nodiscard]] bool binds_work() const { return options_.index.leaves != leaf_primitive::optimistic_latch; }
 
   void pools() {
     const bool scope = options_.stealing != defaults_.stealing;
@@ -57,21 +52,11 @@ class Search {
       });
     }
     if (alone_) {
-      without_effect(options_.index.leaves == node_primitive::automatic, "experimental.index.leaves",
+      without_effect(options_.index.leaves == leaf_primitive::automatic, "experimental.index.leaves",
                      "there is only one worker, whose writers meet no others: leaves stay optimistic_latch");
       without_effect(scope, "experimental.stealing", kOneWorker);
       without_effect(options_.order_reach != defaults_.order_reach, "experimental.order_reach", kOneWorker);
     }
-  }
-
-  void rebalance() {
-    const runtime::RebalanceOptions& mine = options_.rebalance;
-    const bool on = mine.strategy != runtime::rebalance_strategy::off;
-    if (on && (alone_ || !binds_work())) {
-      without_effect(true, "experimental.rebalance.strategy", alone_ ? kOneWorker : kNoBoundWork);
-    }
-    without_effect(!on && mine.period_ms != defaults_.rebalance.period_ms, "experimental.rebalance.period",
-                   "experimental.rebalance.strategy is off");
   }
 
   void balance() {
@@ -80,8 +65,6 @@ class Search {
     without_effect(alone_ && off, "server.balance", kOneWorker);
     without_effect((alone_ || off) && mine.window_ms != defaults_.balance.window_ms,
                    "experimental.balance_window", alone_ ? kOneWorker : "server.balance is off");
-    without_effect(one_node_ && options_.index.upper_levels != defaults_.index.upper_levels,
-                   "experimental.index.upper_levels", kOneNode);
     without_effect(one_node_ && mine.accept != defaults_.balance.accept, "server.accept", kOneNode);
     without_effect(alone_ && options_.offer_reads != defaults_.offer_reads, "experimental.offer_reads",
                    kOneWorker);
@@ -105,7 +88,6 @@ class Search {
       return;
     }
     constexpr const char* kQueue = "experimental.toggle.order is queue, which has no buckets with workers";
-    without_effect(options_.toggle.hosts != defaults_.toggle.hosts, "experimental.toggle.hosts", kQueue);
     without_effect(options_.toggle.inner != defaults_.toggle.inner, "experimental.toggle.inner", kQueue);
     without_effect(options_.toggle.stealing != defaults_.toggle.stealing, "experimental.toggle.stealing",
                    kQueue);

@@ -106,9 +106,7 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
 
   /// At the root, anew with each descent: the root may have grown, or the tree was cleared.
   void choose_level() noexcept {
-    const runtime::primitive how = this->tree().options().leaves;
-    const bool optimistic =
-        how == runtime::primitive::optimistic_latch || how == runtime::primitive::optimistic_scheduling;
+    const bool optimistic = Base::reads_optimistically(this->tree().primitive_of(0));
     above_ = optimistic && static_cast<const NodeT*>(this->tree().root().object())->meta().level() > 0;
     next_leaf_ = 0;
   }

@@ -50,10 +50,6 @@ template <class NodeT>
   return TraverseScratch::kind::target;
 }
 
-/// Whether nodes of this primitive may be read while others write.
-[[nodiscard]] inline bool reads_optimistically(runtime::primitive how) noexcept {
-  return how == runtime::primitive::optimistic_latch || how == runtime::primitive::optimistic_scheduling;
-}
 }  // namespace detail
 
 }  // namespace mxkv::index

@@ -48,8 +48,7 @@ class OverflowPlan {
   /// Whether leaves of the tree overflow, and the leaf's parent, null if it is not known, may be latched for
   /// that.
   [[nodiscard]] static bool possible(const TreeT& tree, const NodeT* parent) noexcept {
-    return parent != nullptr && tree.options().leaves == runtime::primitive::optimistic_latch &&
-           tree.options().inner_nodes == runtime::primitive::optimistic_latch;
+    return parent != nullptr && (Traits::kLatchedNodes || tree.all_latched());
   }
 
   /// Plans for a full leaf that was read at `version` and reached from `parent`, null if that is not known.

@@ -4,6 +4,8 @@
 //   Key                     how a key is passed around
 //   kExact                  equal heads prove equal keys
 //   Shape                   the node's shape
+//   kLatchedNodes           every node begins as an optimistic latch; leaves may adapt. Tasks on such a tree are compiled
+//                           without the cases of other primitives
 //   head(key, prefix)       the word that is compared inside the node
 //   order(key, fence word)  three-way order of a key and a fence or separator
 //   fence operations        make, copy and free the word that stands for a key in a fence
@@ -26,6 +28,7 @@ struct IntegerTraits {
   using Key = std::uint64_t;
   using Shape = NodeShapeT;
   static constexpr bool kExact = true;
+  static constexpr bool kLatchedNodes = false;
 
   static std::uint64_t head(Key key, std::size_t /*prefix*/) noexcept { return key; }
   static std::strong_ordering order(Key key, std::uint64_t fence) noexcept { return key <=> fence; }
@@ -48,6 +51,7 @@ struct ByteTraits {
   using Shape = NodeShapeT;
   using Record = RecordT;
   static constexpr bool kExact = false;
+  static constexpr bool kLatchedNodes = false;
 
   [[gnu::always_inline]] static std::uint64_t head(Key key, std::size_t prefix) noexcept {
     return head_of(key, prefix);

@@ -279,7 +279,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   template <class W>
   [[nodiscard, gnu::noinline]] went rarer_turn(std::uint32_t at, runtime::Worker& worker,
                                                runtime::step& next) {
-    if (!detail::reads_optimistically(this->object().synchronization())) [[unlikely]] {
+    if (!Base::reads_optimistically(this->object().synchronization())) [[unlikely]] {
       return went::astray;
     }
     if (at == way_at(stage::commit)) {

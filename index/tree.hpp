@@ -28,11 +28,11 @@ struct NodeLimits {
 };
 
 /// How the nodes of a tree are synchronised [Mx 4.2: inner nodes by scheduling, leaves by latch]: by any
-/// primitive but none. A level that is serialized by scheduling is read in its nodes' pools, too.
+/// primitive but none. A level that is serialized by scheduling is read in its nodes' pools, too. Trees whose traits say
+/// kLatchedNodes have the defaults.
 struct TreeOptions {
   runtime::primitive leaves = runtime::primitive::optimistic_latch;
   runtime::primitive inner_nodes = runtime::primitive::optimistic_latch;
-  bool interleave = false;  ///< inner nodes go to all NUMA nodes in turn, not to their makers'
   NodeLimits limits{};
   /// Whether leaves, which begin as optimistic latches, change their primitive as many or few workers write
   /// to them (adaptation.hpp).
@@ -80,6 +80,8 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
                 "a leaf that adapts begins as an optimistic latch");
     MXKV_ASSERT(options.leaves != runtime::primitive::none && options.inner_nodes != runtime::primitive::none,
                 "the nodes of a tree are synchronised");
+    MXKV_ASSERT(!Traits::kLatchedNodes || all_latched(),
+                "tasks are compiled for nodes with optimistic latches");
     NodeT* root = allocate_node(runtime.worker(runtime::WorkerId{0}), 0, 0);
     if (root == nullptr) {
       throw std::bad_alloc{};
@@ -92,6 +94,15 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
 
   [[nodiscard]] runtime::Runtime& runtime() noexcept { return runtime_; }
   [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
+  /// How a node of this level is synchronised when it is made. A leaf may change later.
+  [[nodiscard]] runtime::primitive primitive_of(unsigned level) const noexcept {
+    return level == 0 ? options_.leaves : options_.inner_nodes;
+  }
+  /// Whether every node begins as an optimistic latch.
+  [[nodiscard]] bool all_latched() const noexcept {
+    return options_.leaves == runtime::primitive::optimistic_latch &&
+           options_.inner_nodes == runtime::primitive::optimistic_latch;
+  }
 
   /// The root, tagged. Any thread; pairs with publish_root().
   [[nodiscard]] runtime::TaggedPointer root() const noexcept {
@@ -156,13 +167,10 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   static constexpr unsigned kGreatestMark = 7;
 
-  /// A fresh node without entries, in one of `worker`'s pools, on its memory or as the options say; null when memory
-  /// is full.
+  /// A fresh node without entries, in one of `worker`'s pools and on its memory; null when memory is full.
   [[nodiscard]] NodeT* allocate_node(runtime::Worker& worker, unsigned level, std::uint64_t generation,
                                      typename NodeT::holds what = NodeT::holds::no_entry) noexcept {
-    runtime::SpreadHeap* const spread = options_.interleave && level > 0 ? runtime_.spread_nodes() : nullptr;
-    void* memory =
-        spread == nullptr ? worker.nodes().allocate(sizeof(NodeT)) : spread->allocate(sizeof(NodeT));
+    void* const memory = worker.nodes().allocate(sizeof(NodeT));
     if (memory == nullptr) {
       return nullptr;
     }
@@ -174,7 +182,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   /// A pool for a node of this level. A leaf whose writers are bound to its pool brings the work.
   [[nodiscard]] runtime::PoolId pool_for_node(runtime::Worker& worker, unsigned level) const noexcept {
-    const bool busy = level == 0 && is_bound(options_.leaves);
+    const bool busy = !Traits::kLatchedNodes && level == 0 && is_bound(options_.leaves);
     return runtime_.pool_for_object(
         worker.id(), worker.random()(),
         busy ? runtime::access_frequency::moderate : runtime::access_frequency::low);
@@ -264,8 +272,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
   }
   [[nodiscard]] NodeT* make_node(void* memory, runtime::PoolId pool, unsigned level, std::uint64_t generation,
                                  typename NodeT::holds what) const noexcept {
-    auto* const node = new (memory)
-        NodeT(pool, level == 0 ? options_.leaves : options_.inner_nodes, level, generation, what);
+    auto* const node = new (memory) NodeT(pool, primitive_of(level), level, generation, what);
     if (level == 0 && options_.leaves_adapt) {
       node->let_adapt();
     }

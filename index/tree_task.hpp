@@ -60,6 +60,9 @@ class TreeTask : public runtime::MxTask {
   /// Whether Derived ever looks for the greatest key below key().
   static constexpr bool kMayBeStrict = false;
 
+  /// For guarded execution: whether readers of this task's objects never take a latch, and no object is serialized.
+  static constexpr bool kObjectsAreOptimistic = Traits::kLatchedNodes;
+
   [[nodiscard]] TreeT& tree() const noexcept { return *tree_; }
 
   /// Pins, points the task at the root and spawns it.
@@ -71,15 +74,15 @@ class TreeTask : public runtime::MxTask {
 
   /// The first stage of a task that begins at this root.
   [[nodiscard]] static std::uint8_t first_stage(runtime::TaggedPointer root) noexcept {
-    return root.marks() != 0 && detail::reads_optimistically(root.synchronization()) ? kRoot : 0;
+    return root.marks() != 0 && reads_optimistically(root.synchronization()) ? kRoot : 0;
   }
 
   // --- For guarded execution ---
 
-  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_stage(stage::commit); }
+  [[nodiscard]] bool staged() const noexcept { return at_stage(stage::block) || at_commit(); }
 
   [[gnu::always_inline]] void inspect(const runtime::OptimisticRead& read, Scratch& scratch) const noexcept {
-    if (!at_stage(stage::commit)) {
+    if (!at_commit()) {
       scratch.what = locate(here(), read, scratch);
     }
   }
@@ -118,12 +121,23 @@ class TreeTask : public runtime::MxTask {
  protected:
   TreeTask(const runtime::TaskClass* task_class, TreeT& tree) noexcept : MxTask(task_class), tree_(&tree) {}
 
+  /// Whether nodes of this primitive may be read while others write.
+  [[nodiscard]] static constexpr bool reads_optimistically(runtime::primitive how) noexcept {
+    return Traits::kLatchedNodes || how == runtime::primitive::optimistic_latch ||
+           how == runtime::primitive::optimistic_scheduling;
+  }
+  /// Whether tasks at nodes of this primitive run in the node's pool, be they readers or writers.
+  [[nodiscard]] static constexpr bool is_serialized(runtime::primitive how) noexcept {
+    return !Traits::kLatchedNodes && how == runtime::primitive::serialized_by_scheduling;
+  }
   [[nodiscard]] Derived& self() noexcept { return static_cast<Derived&>(*this); }
   [[nodiscard]] const Derived& self() const noexcept { return static_cast<const Derived&>(*this); }
   [[nodiscard]] NodeT& here() const noexcept { return *static_cast<NodeT*>(object().object()); }
   [[nodiscard]] bool at_stage(stage wanted) const noexcept {
     return (annotations().stage & kStages) == static_cast<std::uint8_t>(wanted);
   }
+  /// Whether only the latch is missing, which a class that does not write never waits for.
+  [[nodiscard]] bool at_commit() const noexcept { return Derived::kWrites && at_stage(stage::commit); }
   static constexpr std::uint8_t kStages = 3;
   // Bits beside a stage, for the fast path: that nodes are read optimistically here, and where the task is.
   static constexpr std::uint8_t kRoot = 4;   ///< an inner node, at which it begins
@@ -298,8 +312,7 @@ class TreeTask : public runtime::MxTask {
       return runtime::step::again;
     }
     const runtime::primitive how = object().synchronization();
-    const bool bound = how == runtime::primitive::serialized_by_scheduling ||
-                       (write && how == runtime::primitive::optimistic_scheduling);
+    const bool bound = is_serialized(how) || (write && how == runtime::primitive::optimistic_scheduling);
     return bound ? runtime::step::again : runtime::step::now;
   }
 

@@ -103,7 +103,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
       this->annotate_lines(leaf, 0, 1);
       this->set_stage(stage::commit);
       const bool bound = leaf.synchronization() == runtime::primitive::optimistic_scheduling ||
-                         leaf.synchronization() == runtime::primitive::serialized_by_scheduling;
+                         Base::is_serialized(leaf.synchronization());
       return bound ? this->when_loaded() : runtime::step::now;
     }
     return runtime::step::done;

@@ -1,12 +1,14 @@
 // The commands, a row each. A row has the command's word and grammar, its terms for one key, the least role
 // of its users, how a session begins it, the name that it is timed under, and its binary form. The parser,
-// the rights of users, the session's dispatch and the documents' tables use these rows. So a new command is
-// an enumerator, a row, and the function that executes it.
+// the rights of users, the session's dispatch, counters, forwarding and the documents' tables use these rows.
+// So a new command is an enumerator, a row, and the function that decides what it does. command_table.cpp does
+// not compile if rows contradict each other.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "protocol/binary_form.hpp"
@@ -68,7 +70,7 @@ inline constexpr std::size_t kCommands = static_cast<std::size_t>(verb::quit) + 
 enum class family : std::uint8_t {
   retrieval,  ///< get gets gat gats: of one key or several
   storage,    ///< set and its like: a data block follows
-  change,     ///< incr decr touch delete
+  change,     ///< incr decr touch delete: one key, and its operand
   meta,       ///< mg ms md ma me
   noop,       ///< mn
   batch,      ///< mb
@@ -77,7 +79,7 @@ enum class family : std::uint8_t {
   control,  ///< of the server, or of the connection
 };
 
-/// What a command does with the key's item.
+/// What a command does with the key's item: each action is one decision of the store.
 enum class point_action : std::uint8_t {
   read,     ///< get gets gat gats touch, mg
   store,    ///< set add replace append prepend cas, ms
@@ -85,6 +87,22 @@ enum class point_action : std::uint8_t {
   count,    ///< incr decr, ma
   inspect,  ///< me
 };
+
+/// What an action may do to the value of the key's item. A new time to live is no effect on the value.
+enum class value_effect : std::uint8_t { none, stores, removes };
+[[nodiscard]] constexpr value_effect effect_of(point_action action) noexcept {
+  switch (action) {
+    case point_action::read:
+    case point_action::inspect:
+      break;
+    case point_action::store:
+    case point_action::count:
+      return value_effect::stores;
+    case point_action::remove:
+      return value_effect::removes;
+  }
+  return value_effect::none;
+}
 
 /// When, and how, a command stores the value that was sent.
 enum class store_mode : std::uint8_t { set, add, replace, append, prepend };
@@ -96,8 +114,16 @@ struct PointTerms {
   bool down = false;      ///< count: subtract
   bool compares = false;  ///< only if the item has the cas `compare`
   bool touches = false;   ///< the item gets a new time to live, `exptime`
-  bool ordered = false;   ///< the request has a place in the order of its connection's writes
+  bool ordered = false;   ///< has a place in the order of its connection's writes: the table sets it
 };
+
+/// The number behind the key in the line of a command of the family change.
+enum class operand : std::uint8_t { none, delta, exptime };
+[[nodiscard]] constexpr operand operand_of(const PointTerms& terms) noexcept {
+  return terms.touches                         ? operand::exptime
+         : terms.action == point_action::count ? operand::delta
+                                               : operand::none;
+}
 
 /// The least role that may use a command. The rest of its line may require a higher one.
 enum class least_role : std::uint8_t { anybody, reader, writer, administrator };
@@ -180,10 +206,10 @@ inline constexpr std::array<Command, kCommands> kCommandTable = [] {
   using as = command_kind;
   constexpr PointTerms kReads{act::read};
   constexpr PointTerms kTouches{.action = act::read, .touches = true};
-  constexpr PointTerms kRemoves{.action = act::remove, .ordered = true};
-  constexpr auto stores = [](mode how) { return PointTerms{.action = act::store, .mode = how, .ordered = true}; };
-  constexpr auto counts = [](bool down) { return PointTerms{.action = act::count, .down = down, .ordered = true}; };
-  return std::array<Command, kCommands>{{
+  constexpr PointTerms kRemoves{act::remove};
+  constexpr auto stores = [](mode how) { return PointTerms{.action = act::store, .mode = how}; };
+  constexpr auto counts = [](bool down) { return PointTerms{.action = act::count, .down = down}; };
+  std::array<Command, kCommands> rows{{
     {verb::get, "get", retrieval, kReads, parse_retrieval, reader, from::keys, as::get, {opcode::get}},
     {verb::gets, "gets", retrieval, kReads, parse_retrieval, reader, from::keys, as::get},
     {verb::gat, "gat", retrieval, kTouches, parse_get_and_touch, writer, from::keys, as::gat, {opcode::gat, 4}},
@@ -193,10 +219,10 @@ inline constexpr std::array<Command, kCommands> kCommandTable = [] {
     {verb::replace, "replace", storage, stores(mode::replace), parse_storage, writer, from::value, as::set, {opcode::replace, 8}},
     {verb::append, "append", storage, stores(mode::append), parse_storage, writer, from::value, as::set, {opcode::append}},
     {verb::prepend, "prepend", storage, stores(mode::prepend), parse_storage, writer, from::value, as::set, {opcode::prepend}},
-    {verb::cas, "cas", storage, {.action = act::store, .compares = true, .ordered = true}, parse_storage, writer, from::value, as::set},
-    {verb::incr, "incr", change, counts(false), parse_arithmetic, writer, from::point, as::arithmetic, {opcode::increment, 20}},
-    {verb::decr, "decr", change, counts(true), parse_arithmetic, writer, from::point, as::arithmetic, {opcode::decrement, 20}},
-    {verb::touch, "touch", change, {.action = act::read, .touches = true, .ordered = true}, parse_touch, writer, from::point, as::touch, {opcode::touch, 4}},
+    {verb::cas, "cas", storage, {.action = act::store, .compares = true}, parse_storage, writer, from::value, as::set},
+    {verb::incr, "incr", change, counts(false), parse_change, writer, from::point, as::arithmetic, {opcode::increment, 20}},
+    {verb::decr, "decr", change, counts(true), parse_change, writer, from::point, as::arithmetic, {opcode::decrement, 20}},
+    {verb::touch, "touch", change, kTouches, parse_change, writer, from::point, as::touch, {opcode::touch, 4}},
     {verb::remove, "delete", change, kRemoves, parse_delete, writer, from::point, as::remove, {opcode::remove}},
     {verb::meta_get, "mg", meta, kReads, parse_meta, reader, from::point, as::mg},
     {verb::meta_set, "ms", meta, stores(mode::set), parse_meta_set, writer, from::value, as::ms},
@@ -231,6 +257,11 @@ inline constexpr std::array<Command, kCommands> kCommandTable = [] {
     {verb::flush_all, "flush_all", control, {}, parse_flush_all, administrator, from::alone, as::other, {opcode::flush, 4, true}},
     {verb::quit, "quit", control, {}, parse_bare, anybody, from::quit, as::other, {opcode::quit}},
   }};
+  for (Command& row : rows) {  // writes, and touch, whose reply does not show the item
+    row.terms.ordered =
+        effect_of(row.terms.action) != value_effect::none || (row.belongs == change && row.terms.touches);
+  }
+  return rows;
 }();
 // clang-format on
 
@@ -261,6 +292,11 @@ template <typename Is>
   return detail::kCommandTable[static_cast<std::size_t>(op)];
 }
 
+/// All rows, in the order of the verbs. A row without a grammar has no first word of its own.
+[[nodiscard]] constexpr std::span<const Command> all_commands() noexcept {
+  return detail::kCommandTable;
+}
+
 /// A classic command with a data block.
 [[nodiscard]] constexpr bool is_storage(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) { return row.belongs == family::storage; });
@@ -279,6 +315,12 @@ template <typename Is>
 [[nodiscard]] constexpr bool is_range(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) { return row.timed_as == command_kind::range; });
 }
+/// Whether samples of requests name its key: in hot keys, slow requests and places of items. Not me, which
+/// only diagnoses.
+[[nodiscard]] constexpr bool is_sampled_by_key(verb op) noexcept {
+  return detail::is_command_that(
+      op, [](const Command& row) { return row.is_point() && row.terms.action != point_action::inspect; });
+}
 /// A range whose items may change.
 [[nodiscard]] constexpr bool changes_range(verb op) noexcept {
   return detail::is_command_that(op, [](const Command& row) {
@@ -289,6 +331,15 @@ template <typename Is>
 [[nodiscard]] constexpr bool is_meta(verb op) noexcept {
   return detail::is_command_that(
       op, [](const Command& row) { return row.belongs == family::meta || row.belongs == family::noop; });
+}
+/// The meta command of this action, by which a binary command is forwarded. mn: there is none.
+[[nodiscard]] constexpr verb meta_form_of(point_action action) noexcept {
+  for (const Command& row : detail::kCommandTable) {
+    if (row.belongs == family::meta && row.terms.action == action) {
+      return row.op;
+    }
+  }
+  return verb::meta_noop;
 }
 /// Whether mb may have such a line: a command that works on one key and reports its outcome.
 [[nodiscard]] constexpr bool may_stand_in_batch(verb op) noexcept {

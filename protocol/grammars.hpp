@@ -12,8 +12,7 @@ using Grammar = Parsed (*)(CommandLine) noexcept;
 [[nodiscard]] Parsed parse_retrieval(CommandLine line) noexcept;      // get, gets
 [[nodiscard]] Parsed parse_get_and_touch(CommandLine line) noexcept;  // gat, gats
 [[nodiscard]] Parsed parse_storage(CommandLine line) noexcept;        // set .. cas
-[[nodiscard]] Parsed parse_arithmetic(CommandLine line) noexcept;     // incr, decr
-[[nodiscard]] Parsed parse_touch(CommandLine line) noexcept;
+[[nodiscard]] Parsed parse_change(CommandLine line) noexcept;  // incr, decr, touch: <key> and operand_of()
 [[nodiscard]] Parsed parse_delete(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_range(CommandLine line) noexcept;  // scan .. pscans
 [[nodiscard]] Parsed parse_stats(CommandLine line) noexcept;

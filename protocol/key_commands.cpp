@@ -4,38 +4,31 @@
 #include "protocol/numbers.hpp"
 
 namespace mxkv::protocol {
-namespace {
-
-/// `<key> <number> [noreply]`: everything but the number's own check.
-bool take_key_and_word(CommandLine line, Token& key, Token& word) noexcept {
-  key = line.tokens.next();
-  word = line.tokens.next();
-  line.request.key = key.text;
-  return key.is_key() && !word.empty() && take_noreply(line.tokens, line.request);
-}
-
-}  // namespace
-
-Parsed parse_arithmetic(CommandLine line) noexcept {
-  Token key;
-  Token delta;
-  if (!take_key_and_word(line, key, delta)) {
-    return refused_aloud_or_not(line.tokens, key.text, kBadFormat);
+/// `<key> [<operand>] [noreply]`: everything but the operand's own check comes first.
+Parsed parse_change(CommandLine line) noexcept {
+  Tokens& tokens = line.tokens;
+  Request& request = line.request;
+  const operand wanted = operand_of(command_of(request.op).terms);
+  const Token key = tokens.next();
+  const Token number = wanted == operand::none ? Token{} : tokens.next();
+  request.key = key.text;
+  const bool whole = key.is_key() && (wanted == operand::none || !number.empty());
+  if (!whole || !take_noreply(tokens, request)) {
+    return refused_aloud_or_not(tokens, key.text, kBadFormat);
   }
-  if (!read_u64(delta.text, line.request.delta)) {
-    return refused_aloud_or_not(line.tokens, key.text, kBadDelta);
-  }
-  return accepted();
-}
-
-Parsed parse_touch(CommandLine line) noexcept {
-  Token key;
-  Token exptime;
-  if (!take_key_and_word(line, key, exptime)) {
-    return refused_aloud_or_not(line.tokens, key.text, kBadFormat);
-  }
-  if (!read_i64(exptime.text, line.request.exptime)) {
-    return refused_aloud_or_not(line.tokens, key.text, kBadExptime);
+  switch (wanted) {
+    case operand::none:
+      break;
+    case operand::delta:
+      if (!read_u64(number.text, request.delta)) {
+        return refused_aloud_or_not(tokens, key.text, kBadDelta);
+      }
+      break;
+    case operand::exptime:
+      if (!read_i64(number.text, request.exptime)) {
+        return refused_aloud_or_not(tokens, key.text, kBadExptime);
+      }
+      break;
   }
   return accepted();
 }

@@ -20,7 +20,7 @@ struct PointRequest {
   bool end_line = true;      ///< get, gat: END follows this key; false for all keys of a line but the last
   std::int64_t exptime = 0;  ///< as sent
   std::uint64_t compare = 0;
-  std::uint64_t delta = 0;           ///< count: by how much
+  std::uint64_t delta = 0;           ///< count: by how much; the operand of further commands
   const MetaFlags* flags = nullptr;  ///< flags of a meta or binary request; null for a classic command
 
   [[nodiscard]] bool has_flags() const noexcept { return flags != nullptr; }
@@ -46,7 +46,11 @@ struct PointRequest {
   /// Changes nothing but the item's winner, the client that is to renew it.
   [[nodiscard]] bool only_reads() const noexcept {
     return terms.action == point_action::inspect ||
-           (terms.action == point_action::read && !terms.touches && !vivifies());
+           (effect_of(terms.action) == value_effect::none && !terms.touches && !vivifies());
+  }
+  /// get, gets: its reply is the item, in the form that has the shortest way through the store.
+  [[nodiscard]] bool is_classic_get() const noexcept {
+    return terms.action == point_action::read && !terms.touches && flags == nullptr;
   }
   /// No read sent behind it may be executed before it: its reply tells of earlier reads, or it makes its client the
   /// item's winner, which the replies to later reads tell.

@@ -92,7 +92,7 @@ void write_meta_line(std::string& out, const PointRequest& request, const ValueT
   } else {
     out += request.key;
   }
-  if (request.op == verb::meta_set) {
+  if (takes_value(request.op)) {
     append(out, " ", value.bytes);
   }
   append_flags(out, request, value);
@@ -141,8 +141,7 @@ void append_bound(std::string& out, const RangeBound& bound, std::string_view un
 
 void write_scan_line(std::string& out, const Request& request) {
   const RangeRequest& range = request.range;
-  const bool with_cas = range.with_cas;
-  out += range.by_prefix ? (with_cas ? "pscans" : "pscan") : (with_cas ? "scans" : "scan");
+  out += command_of(request.op).word;
   const bool resumed = goes_on(range);
   if (resumed) {
     out += " cursor=";
@@ -214,22 +213,23 @@ void append_count_flags(std::string& out, const RangeRequest& range) {
   out += range.names_only ? " k" : "";
 }
 
+void append_operand(std::string& out, const PointRequest& request) {
+  switch (operand_of(command_of(request.op).terms)) {
+    case operand::none:
+      return;
+    case operand::delta:
+      append(out, " ", request.delta);
+      return;
+    case operand::exptime:
+      append_signed(out, " ", request.exptime);
+      return;
+  }
+}
+
 void write_meta_range_line(std::string& out, const Request& request) {
   const RangeRequest& range = request.range;
-  switch (request.op) {
-    case verb::meta_count:
-      out += "mc ";
-      break;
-    case verb::meta_range_delete:
-      out += "mx ";
-      break;
-    case verb::meta_range_touch:
-      out += "mt ";
-      break;
-    default:
-      out += "mr ";
-      break;
-  }
+  out += command_of(request.op).word;
+  out += ' ';
   append_meta_bounds(out, range);
   out += " b";
   for (const char letter : request.meta.wants()) {
@@ -269,24 +269,22 @@ void write_point_line(std::string& out, const PointRequest& request, const Value
     write_meta_line(out, request, value);
     return;
   }
-  out += command_of(request.op).word;
-  const bool time_first = is_one_of(request.op, verb::gat, verb::gats);
-  if (time_first) {
+  const Command& command = command_of(request.op);
+  out += command.word;
+  if (command.belongs == family::retrieval && command.terms.touches) {
     append_signed(out, " ", request.exptime);
   }
   out += ' ';
   out += request.key;
-  if (is_storage(request.op)) {
+  if (command.belongs == family::storage) {
     append(out, " ", value.flags);
     append_signed(out, " ", value.exptime);
     append(out, " ", value.bytes);
-    if (request.op == verb::cas) {
+    if (command.terms.compares) {
       append(out, " ", request.compare);
     }
-  } else if (request.op == verb::touch) {
-    append_signed(out, " ", request.exptime);
-  } else if (is_one_of(request.op, verb::incr, verb::decr)) {
-    append(out, " ", request.delta);
+  } else if (command.belongs == family::change) {
+    append_operand(out, request);
   }
   out += kCrLf;
 }

@@ -19,7 +19,7 @@ Parsed parse_storage(CommandLine line) noexcept {
   }
   const std::uint64_t block = request.value_bytes + kCrLf.size();
   bool good = key.is_key() && read_u32(flags.text, request.flags) && read_i64(exptime.text, request.exptime);
-  if (request.op == verb::cas) {
+  if (command_of(request.op).terms.compares) {
     good = read_u64(tokens.next().text, request.cas) && good;
   }
   if (!take_noreply(tokens, request) || !good) {

@@ -17,7 +17,7 @@
 #include "index/search.hpp"
 #include "index/tree.hpp"
 #include "runtime/base/cache_line.hpp"
-#include "runtime/synchronization/shared_latch.hpp"
+#include "runtime/synchronization/latched/shared_latch.hpp"
 
 namespace mxkv::bench {
 

@@ -27,11 +27,12 @@ void RetireList::begin_block(std::uint64_t stamp) {
   tail_ = block;
 }
 
-std::size_t RetireList::reclaim(std::uint64_t horizon, std::size_t most, const ReclaimFunction* functions,
+std::size_t RetireList::reclaim(std::uint64_t horizon, ReclaimBound most, const ReclaimFunction* functions,
                                 Worker& worker) {
   std::size_t freed = 0;
+  const std::size_t freed_before = freed_bytes_;
   const auto object_of = [](std::uint64_t entry) { return reinterpret_cast<void*>(entry & kAddressMask); };
-  while (freed < most && head_ != nullptr && head_->stamp < horizon) {
+  while (freed < most.objects && freed_bytes_ - freed_before < most.bytes && any_below(horizon)) {
     Block* block = head_;
     head_ = block->next;
     if (head_ == nullptr) {

@@ -17,6 +17,13 @@ class Worker;
 /// The kind of a retired object's memory: an index into the runtime's table of reclaim functions.
 using ReclaimKind = StrongId<struct ReclaimKindTag, std::uint8_t>;
 
+/// How much a list frees at once. It stops behind the block of entries that reaches either bound.
+struct ReclaimBound {
+  std::size_t objects;
+  std::size_t bytes;
+  [[nodiscard]] static constexpr ReclaimBound none() noexcept { return {~std::size_t{0}, ~std::size_t{0}}; }
+};
+
 /// Frees one retired object. Runs on the worker that retired it.
 using ReclaimFunction = void (*)(Worker&, void*);
 
@@ -60,10 +67,14 @@ class RetireList {
   [[nodiscard]] std::size_t bytes_since_advance() const noexcept { return retired_bytes_ - advanced_at_; }
   void reset_bytes() noexcept { advanced_at_ = retired_bytes_; }
 
-  /// Frees the objects stamped below `horizon`, a block at a time until `most` objects are freed, and returns
-  /// how many it freed. The reclaim functions may retire further objects.
-  std::size_t reclaim(std::uint64_t horizon, std::size_t most, const ReclaimFunction* functions,
+  /// Frees the objects stamped below `horizon`, a block at a time until `most` is reached, and returns how many
+  /// it freed. The reclaim functions may retire further objects.
+  std::size_t reclaim(std::uint64_t horizon, ReclaimBound most, const ReclaimFunction* functions,
                       Worker& worker);
+  /// Whether there are objects stamped below `horizon`.
+  [[nodiscard]] bool any_below(std::uint64_t horizon) const noexcept {
+    return head_ != nullptr && head_->stamp < horizon;
+  }
 
  private:
   struct Block {

@@ -34,23 +34,23 @@ void Reclaimer::run_now(const ReclaimFunction* functions, Worker& worker) {
     epochs_.try_advance();
     epochs_.enter(worker_);
   }
-  reclaim(~std::size_t{0}, functions, worker);
+  reclaim(kMostPerRun, functions, worker);
 }
 
 void Reclaimer::drain_stopped(const ReclaimFunction* functions, Worker& worker) {
   while (!retired_.empty()) {
-    retired_.reclaim(EpochManager::kInfinity, ~std::size_t{0}, functions, worker);
+    retired_.reclaim(EpochManager::kInfinity, ReclaimBound::none(), functions, worker);
   }
   publish_bytes();
   MXKV_ASSERT(retired_.bytes() == 0, "what an empty list was given came back");
 }
 
-void Reclaimer::reclaim(std::size_t most, const ReclaimFunction* functions, Worker& worker) {
+void Reclaimer::reclaim(ReclaimBound most, const ReclaimFunction* functions, Worker& worker) {
   const std::uint64_t now = epochs_.current();
-  const std::size_t freed = retired_.reclaim(epochs_.horizon(), most, functions, worker);
-  count(counters_.reclaimed, freed);
+  const std::uint64_t horizon = epochs_.horizon();
+  count(counters_.reclaimed, retired_.reclaim(horizon, most, functions, worker));
   publish_bytes();
-  if (freed < most) {
+  if (!retired_.any_below(horizon)) {
     reclaimed_epoch_ = now;
   }
 }

@@ -1,7 +1,7 @@
 // A worker's retired objects: when the epoch advances for them, and how many are freed at once [Mx 4.4].
 //
 // Reclamation is a task. A worker spawns one for itself when objects wait and the epoch moved since the last
-// run; a run frees at most kMostPerRun objects, and the next one goes on. It has low priority, so it runs
+// run; a run frees kMostPerRun at most, and the next one goes on. It has low priority, so it runs
 // where the window has room. A window that is never short of other tasks would starve it. When more bytes
 // wait than kUrgentAdvances epochs bring, a run of high priority goes straight into the buffer. Retired
 // memory that is old enough thus stays bounded under any load.
@@ -49,8 +49,9 @@ class TaskBlocks final : public RetireBlockSource {
 /// Thread-safety: owner worker only.
 class Reclaimer {
  public:
-  /// Most objects freed by a run, so that a large list does not delay replies.
-  static constexpr std::size_t kMostPerRun = 4096;
+  /// Most that a run frees, so that a large list does not delay replies. A large value is one object, with a block
+  /// for each 16 KiB.
+  static constexpr ReclaimBound kMostPerRun{.objects = 4096, .bytes = std::size_t{64} << 20U};
   /// Retired bytes that make a run urgent, in EpochOptions::advance_bytes. Bytes of the epoch before may not
   /// be freed yet, and bytes of the current one are still growing.
   static constexpr std::size_t kUrgentAdvances = 3;
@@ -99,7 +100,7 @@ class Reclaimer {
   }
   /// The run: frees what it may.
   void begin(run kind, const ReclaimFunction* functions, Worker& worker);
-  /// Advances the epoch and frees all that may go, at once. Leaves the worker's epoch: the calling task holds
+  /// Advances the epoch and frees what may go, at once, as much as a run frees at most. Leaves the worker's epoch: the calling task holds
   /// a pin, or no pointer that it found earlier.
   void run_now(const ReclaimFunction* functions, Worker& worker);
   /// Frees everything. Only when no worker runs any more.
@@ -109,7 +110,7 @@ class Reclaimer {
   [[nodiscard]] static constexpr std::size_t index(run kind) noexcept {
     return static_cast<std::size_t>(kind);
   }
-  void reclaim(std::size_t most, const ReclaimFunction* functions, Worker& worker);
+  void reclaim(ReclaimBound most, const ReclaimFunction* functions, Worker& worker);
   void publish_bytes() noexcept;
 
   EpochManager& epochs_;

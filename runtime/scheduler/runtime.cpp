@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 #include "runtime/topology/binding.hpp"
 #include "runtime/topology/order.hpp"
 
@@ -43,27 +44,12 @@ PageOptions page_options(const RuntimeOptions& options) {
 constexpr std::size_t kOthersPart = 32;
 constexpr std::size_t kMostLeftToOthers = std::size_t{64} << 20U;
 
-/// NUMA nodes with workers, over which memory is spread; none where there is one.
-std::vector<NumaNodeId> spread_over(const RuntimeOptions& options) {
-  std::vector<NumaNodeId> nodes;
-  for (const WorkerPlacement& worker : options.workers) {
-    nodes.push_back(worker.node);
-  }
-  std::ranges::sort(nodes);
-  const auto same = std::ranges::unique(nodes);
-  nodes.erase(same.begin(), same.end());
-  return nodes.size() > 1 ? nodes : std::vector<NumaNodeId>{};
-}
-
 ValueSpaceOptions space_options(const RuntimeOptions& options, const PageOptions& pages,
                                 memory_category category) {
   ValueSpaceOptions space;
   space.pages = pages;
   space.category = category;
   space.workers = options.workers.size();
-  if (category == memory_category::index) {
-    space.workers += spread_over(options).size();
-  }
   if (category == memory_category::items) {
     space.left_to_others = std::min(options.memory.limit_bytes / kOthersPart, kMostLeftToOthers);
   }
@@ -106,7 +92,7 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       first_pools_(first_pools(options_)),
       epochs_(options_.workers.size()),
       budget_(options_.memory.limit_bytes == 0 ? MemoryBudget::kUnlimited : options_.memory.limit_bytes,
-              options_.workers.size() + (spread_over(options_).empty() ? 0 : 1)),
+              options_.workers.size()),
       pages_(page_options(options_)),
       task_memory_(budget_, pages_),
       item_space_(budget_, space_options(options_, pages_, memory_category::items)),
@@ -114,7 +100,9 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
       outside_heap_(task_memory_.processor_heap(options_.workers.front().node)),
       pools_(std::make_unique<TaskPool[]>(first_pools_.back())),
       places_(known_topology(options_), options_.workers, first_pools_.back()),
-      rebalancer_(*this) {
+      rebalancer_(options_.rebalance.strategy == rebalance_strategy::off
+                      ? nullptr
+                      : std::make_unique<Rebalancer>(*this)) {
   for (const std::size_t group : worker_groups(*options_.topology, options_.workers, options_.order)) {
     while (deferred_queues_.size() <= group) {
       deferred_queues_.emplace_back();
@@ -142,10 +130,6 @@ Runtime::Runtime(RuntimeOptions options, const Clock& clock)
   }
   // Woken whether parked or not: the owner may be between its last collect() and its parking, and is not
   // woken again. One wake too many for each 256 KiB of foreign frees is cheap.
-  if (const std::vector<NumaNodeId> nodes = spread_over(options_); !nodes.empty()) {
-    const WorkerId next{static_cast<std::uint16_t>(options_.workers.size())};
-    spread_nodes_.emplace(node_space_, budget_.account(next), next, nodes);
-  }
   item_space_.set_bin_owners(bin_owners_);
   node_space_.set_bin_owners(bin_owners_);
 }

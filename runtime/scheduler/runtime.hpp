@@ -23,7 +23,6 @@
 #include "runtime/memory/core_heap.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "runtime/memory/page_range.hpp"
-#include "runtime/memory/spread_heap.hpp"
 #include "runtime/memory/value_heap.hpp"
 #include "runtime/options.hpp"
 #include "runtime/pool/deferred_queue.hpp"
@@ -32,10 +31,11 @@
 #include "runtime/scheduler/event_poller.hpp"
 #include "runtime/scheduler/joins.hpp"
 #include "runtime/scheduler/places.hpp"
-#include "runtime/scheduler/rebalancer.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {
+
+class Rebalancer;
 
 class Runtime {
  public:
@@ -132,13 +132,12 @@ class Runtime {
   [[nodiscard]] const Clock& clock() const noexcept { return clock_; }
   [[nodiscard]] EpochManager& epochs() noexcept { return epochs_; }
   [[nodiscard]] Joins& joins() noexcept { return joins_; }
-  [[nodiscard]] Rebalancer& rebalancer() noexcept { return rebalancer_; }
+  /// Null unless RebalanceOptions::strategy asks for one.
+  [[nodiscard]] Rebalancer* rebalancer() noexcept { return rebalancer_.get(); }
   [[nodiscard]] MemoryBudget& budget() noexcept { return budget_; }
   [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
   [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
   [[nodiscard]] ValueSpace& node_space() noexcept { return node_space_; }
-  /// Of the space of nodes, on all NUMA nodes that have workers in turn. Null: there is one.
-  [[nodiscard]] SpreadHeap* spread_nodes() noexcept { return spread_nodes_ ? &*spread_nodes_ : nullptr; }
   [[nodiscard]] const ReclaimFunction* reclaim_functions() const noexcept {
     return reclaim_functions_.data();
   }
@@ -151,12 +150,7 @@ class Runtime {
   class WakesOwners final : public BinOwners {
    public:
     explicit WakesOwners(Runtime& runtime) noexcept : runtime_(runtime) {}
-    void wake(WorkerId owner) noexcept override {
-      if (owner.index() <
-          runtime_.worker_count()) {  // else of spread memory, which the reclaiming task looks after
-        runtime_.worker(owner).wake();
-      }
-    }
+    void wake(WorkerId owner) noexcept override { runtime_.worker(owner).wake(); }
 
    private:
     Runtime& runtime_;
@@ -177,7 +171,6 @@ class Runtime {
   WakesOwners bin_owners_{*this};
   ValueSpace item_space_;
   ValueSpace node_space_;
-  std::optional<SpreadHeap> spread_nodes_;
   std::array<ReclaimFunction, kMaxReclaimKinds> reclaim_functions_{};
   std::size_t reclaim_kinds_ = 0;
   std::mutex outside_mutex_;  ///< guards outside_heap_: threads that are no workers are rare
@@ -192,7 +185,7 @@ class Runtime {
   std::atomic<std::uint64_t> misplaced_{0};
   alignas(kCacheLineBytes) std::atomic<std::uint32_t> parked_workers_{0};
   std::deque<EventPoller> event_pollers_;
-  Rebalancer rebalancer_;
+  std::unique_ptr<Rebalancer> rebalancer_;
   std::deque<Worker> workers_;
   std::vector<std::jthread> threads_;
   std::atomic<bool> stopping_{false};

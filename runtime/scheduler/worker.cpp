@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
@@ -66,7 +67,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       window_(runtime.options().buffered_tasks),
       locality_(runtime.options().order, counters_.refills),
       leases_(pools, runtime.pool_count()),
-      heat_(runtime.rebalancer().heat(id)),
+      heat_(runtime.rebalancer() == nullptr ? nullptr : runtime.rebalancer()->heat(id)),
       batch_tasks_(runtime.options().batch_tasks),
       fast_path_(runtime.options().fast_path),
       epoch_mode_(runtime.options().epoch.mode),
@@ -242,7 +243,9 @@ bool Worker::step() {
 
 // Returns whether there is a task to run now.
 bool Worker::maintain() {
-  runtime_.rebalancer().tick(*this, now_ns_);
+  if (Rebalancer* const rebalancer = runtime_.rebalancer(); rebalancer != nullptr) [[unlikely]] {
+    rebalancer->tick(*this, now_ns_);
+  }
   items_.collect();
   nodes_.collect();
   if (!reclaimer_.tick(now_ns_)) {
@@ -264,9 +267,6 @@ void Worker::reclaim_now() {
   reclaimer_.run_now(runtime_.reclaim_functions(), *this);
   items_.collect();
   nodes_.collect();
-  if (SpreadHeap* const spread = runtime_.spread_nodes(); spread != nullptr) {
-    spread->collect();
-  }
 }
 
 void Worker::reclaim_all_stopped() {

@@ -35,7 +35,6 @@
 #include "runtime/scheduler/idle_clock.hpp"
 #include "runtime/scheduler/idling.hpp"
 #include "runtime/scheduler/locality_queues.hpp"
-#include "runtime/scheduler/object_heat.hpp"
 #include "runtime/scheduler/parking.hpp"
 #include "runtime/scheduler/poller.hpp"
 #include "runtime/scheduler/pool_leases.hpp"
@@ -51,6 +50,7 @@
 
 namespace mxkv::runtime {
 
+class ObjectHeat;
 class Runtime;
 
 /// Other workers as one sees them, nearest first; empty where there are none.
@@ -164,7 +164,8 @@ class Worker final {
   }
   /// Hands over an object that was just unlinked; it is freed when no reader can hold it.
   void retire(void* object, ReclaimKind kind, std::size_t bytes) { reclaimer_.retire(object, kind, bytes); }
-  /// Advances the epoch and frees what may go, at once: for the out-of-memory path. Leaves this worker's
+  /// Advances the epoch and frees what may go, at once: for the out-of-memory path. It frees
+  /// Reclaimer::kMostPerRun at most, so that a long list does not delay replies. Leaves this worker's
   /// epoch, so the calling task must hold a pin or no pointer that it found earlier.
   void reclaim_now();
   [[nodiscard]] std::size_t retired_objects() const noexcept { return reclaimer_.objects(); }

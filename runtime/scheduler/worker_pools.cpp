@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "runtime/base/probe.hpp"
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "runtime/base/cache_line.hpp"
 #include "runtime/base/paths.hpp"
-#include "runtime/synchronization/latched_execute.hpp"
+#include "runtime/synchronization/latched/latched_execute.hpp"
 #include "runtime/synchronization/optimistic.hpp"
 #include "runtime/synchronization/task_shapes.hpp"
 #include "runtime/task/task.hpp"
@@ -65,11 +65,30 @@ read_outcome inspect_latched(T& task, DataObject& object, typename T::Scratch& s
   return outcome;
 }
 
+/// The read half, as the object's primitive asks.
+template <SplitTask T, std::predicate<PoolId> LeasesPool>
+[[gnu::always_inline]] inline read_outcome inspect(T& task, DataObject& object, typename T::Scratch& scratch,
+                                                   primitive how, const LeasesPool& leases_pool) noexcept {
+  if constexpr (objects_are_optimistic<T>()) {
+    return inspect_consistently(task, object, scratch, false);
+  } else if (readers_latch(how)) {
+    return inspect_latched(task, object, scratch);
+  } else {
+    // Every writer of such an object runs in its pool, if it always was one; where the lease is ours none can be
+    // running.
+    const bool unvalidated =
+        how == primitive::serialized_by_scheduling ||
+        (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
+         object.lives_in(task.object().pool_hint()) && !object.adapts());
+    return inspect_consistently(task, object, scratch, unvalidated);
+  }
+}
+
 /// Takes the latch from the version that was read, or, where readers take it too, has it from the start; then
 /// prepare() finds the version word as seen_version() says.
 template <UpgradingTask T>
 step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how) {
-  const bool latched = readers_latch(how);
+  const bool latched = !objects_are_optimistic<T>() && readers_latch(how);
   WriteLatch latch = latched ? WriteLatch::acquire(object, kOptimisticTries) : WriteLatch::none();
   if (latched && !latch) [[unlikely]] {
     return step::retry;
@@ -119,6 +138,9 @@ step write_by_upgrade(T& task, DataObject& object, Worker& worker, primitive how
 template <GuardedTask T, std::predicate<PoolId> LeasesPool>
 step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
   const primitive how = task.object().synchronization();
+  MXKV_DCHECK(!objects_are_optimistic<T>() || how == primitive::none || how == primitive::optimistic_latch ||
+                  how == primitive::optimistic_scheduling,
+              "a class keeps its promise");
   if constexpr (ExecutingTask<T>) {
     if (how == primitive::none || how == primitive::serialized_by_scheduling) {
       return task.execute(worker);
@@ -130,18 +152,9 @@ step guarded_execute(T& task, Worker& worker, const LeasesPool& leases_pool) {
   DataObject& object = *task.object().object();
   if constexpr (SplitTask<T>) {
     if (task.annotations().access == access::readonly) {
-      // Every writer of such an object runs in its pool, if it always was one; where the lease is ours none can be
-      // running.
-      const bool unvalidated =
-          how == primitive::serialized_by_scheduling ||
-          (how == primitive::optimistic_scheduling && leases_pool(task.object().pool_hint()) &&
-           object.lives_in(task.object().pool_hint()) && !object.adapts());
       MXKV_PATH(guarded_read);
       typename T::Scratch scratch;
-      const detail::read_outcome outcome =
-          detail::readers_latch(how) ? detail::inspect_latched(task, object, scratch)
-                                     : detail::inspect_consistently(task, object, scratch, unvalidated);
-      switch (outcome) {
+      switch (detail::inspect(task, object, scratch, how, leases_pool)) {
         case detail::read_outcome::conflict:
           MXKV_PATH(guarded_conflict);
           return task.conflict(worker);

@@ -17,6 +17,8 @@
 //                   done under it; see latched_execute.hpp.
 //                   It may offer void met_writer(Worker&): called when another task took the latch between its
 //                   read and its own try.
+// A SplitTask may say by `static constexpr bool kObjectsAreOptimistic = true` that all its objects have one of the two
+// optimistic primitives and validate all reads. Guarded execution is compiled for these alone then.
 // A SplitTask says by `bool staged() const` whether it goes on from the version an earlier stage saw. `step
 // conflict(Worker&)` starts it over when that version is gone.
 #pragma once
@@ -50,6 +52,15 @@ template <class T>
 concept ExecutingTask = requires(T task, Worker& worker) {
   { task.execute(worker) } -> std::same_as<step>;
 };
+
+/// Whether a class promises that its objects have one of the optimistic primitives.
+template <class T>
+[[nodiscard]] constexpr bool objects_are_optimistic() noexcept {
+  if constexpr (requires { T::kObjectsAreOptimistic; }) {
+    return T::kObjectsAreOptimistic;
+  }
+  return false;
+}
 
 /// A task class that guarded execution can run.
 template <class T>

@@ -15,7 +15,6 @@ using protocol::opcode;
 using protocol::point_action;
 using protocol::PointRequest;
 using protocol::reply_code;
-using protocol::verb;
 
 namespace {
 
@@ -48,21 +47,6 @@ MetaReply read_reply(std::string_view text) noexcept {
   return reply;
 }
 
-verb meta_verb(point_action action) noexcept {
-  switch (action) {
-    case point_action::store:
-      return verb::meta_set;
-    case point_action::count:
-      return verb::meta_arithmetic;
-    case point_action::remove:
-      return verb::meta_delete;
-    case point_action::read:
-    case point_action::inspect:
-      break;
-  }
-  return verb::meta_get;
-}
-
 void write_value(ReplyQueue& queue, std::uint32_t ticket, BinaryForm form, std::string_view key,
                  const MetaReply& reply) {
   const std::string_view told = form.tells_key() ? key : std::string_view{};
@@ -92,11 +76,11 @@ void write_binary_request(std::string& out, const PointRequest& request, ItemBui
   MetaFlags flags = *request.flags;
   PointRequest meta = request;
   meta.flags = &flags;
-  meta.op = meta_verb(request.terms.action);
+  meta.op = protocol::meta_form_of(request.terms.action);
   flags.binary = {};
   flags.wanted_count = 0;
   const bool reads = request.terms.action == point_action::read;
-  flags.value = request.terms.action == point_action::count || (reads && request.op != verb::touch);
+  flags.value = request.terms.action == point_action::count || (reads && request.shows_item());
   if (reads) {
     flags.want('f');
   }

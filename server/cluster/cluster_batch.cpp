@@ -24,7 +24,7 @@ void ClusterBatch::add(runtime::Worker& worker, const protocol::PointRequest& re
     elsewhere_ = !routes_.is_here(shard, clock_.monotonic_ns());
     shard_ = shard;
   } else if (shard != *shard_) {
-    failure_ = spans_line("batch", *shard_, shard);
+    failure_ = spans_line("batch", *shard_, shard, kOneShardEach);
     if (value != nullptr) {
       value->abandon(worker);
     }

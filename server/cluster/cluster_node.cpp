@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr std::uint64_t kTickNs = 50 * kNsPerMs;
 constexpr std::uint64_t kPresenceNs = 1000 * kNsPerMs;
+constexpr std::uint64_t kPresencePauseNs = 200 * kNsPerMs;          ///< at least, between two words
 constexpr std::uint64_t kMostApplying = std::uint64_t{128} << 20U;  ///< bytes; above this no log is read
 
 std::uint64_t number_of_process() {
@@ -74,6 +75,7 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
           .memory = memory_,
           .clock = runtime.clock(),
           .address_of = [this](std::uint64_t process) { return address_of(process); },
+          .lives = [this](std::uint64_t process) { return lives(process); },
           .newest_snapshot = [this](std::uint32_t shard) { return reader_.snapshot(shard); },
           .items_of = [this](std::string_view from, std::string_view to) -> std::unique_ptr<SnapshotSource> {
             return std::make_unique<StoreItems>(store_, from, to, ending_);
@@ -93,6 +95,13 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
   journal_ = std::make_unique<StoreJournal>(std::move(buffers), record_times::wall);
   feed_ = std::make_unique<ShardFeed>(*journal_);
   store_.tree().commits().listen(feed_.get());
+  routes_.changes().set_hooks({.asked =
+                                   [this] {
+                                     for (std::size_t i = 0; i < runtime_.worker_count(); ++i) {
+                                       wake_(i);
+                                     }
+                                   },
+                               .ended = [this] { ring(); }});
   host_shards();
   store_.hold_expired(1);
   show(runtime.clock().monotonic_ns());
@@ -181,10 +190,12 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   take_snapshots(now_ns);
   note_settled(now_ns);
   hold_expired(now_ns);
-  // Announce newly served shards at once: their former owner may be gone, and then it cannot say where they
-  // are.
-  if (std::vector<std::uint32_t> served = served_now(); now_ns >= presence_ns_ || served != told_served_) {
+  // Announce newly served shards soon: their former owner may be gone, and then it cannot say where they are. A
+  // word names all shards, so a node that gets many, one after the other, does not say so for each.
+  if (std::vector<std::uint32_t> served = served_now();
+      now_ns >= presence_ns_ || (served != told_served_ && now_ns >= told_presence_ns_ + kPresencePauseNs)) {
     presence_ns_ = now_ns + kPresenceNs;
+    told_presence_ns_ = now_ns;
     told_served_ = std::move(served);
     tell_presence();
   }

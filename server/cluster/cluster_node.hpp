@@ -115,6 +115,8 @@ class ClusterNode {
   void host_shards();
   [[nodiscard]] std::uint64_t lease_ns() const noexcept { return std::uint64_t{map_.lease_ms} * 1'000'000; }
   void follow_map(std::uint64_t now_ns);
+  /// The shards that are being handed over now.
+  [[nodiscard]] std::size_t moving() const;
   void note_settled(std::uint64_t now_ns);
   void hold_expired(std::uint64_t now_ns);
   void leave_surplus(std::uint64_t now_ns);
@@ -125,6 +127,7 @@ class ClusterNode {
   [[nodiscard]] std::string obstacle(const std::string& name, const HostedShard& shard,
                                      std::uint64_t now_ns) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
+  [[nodiscard]] bool lives(std::uint64_t process) const;
   void take_snapshots(std::uint64_t now_ns);
   [[nodiscard]] std::vector<std::uint32_t> served_now() const;
   void tell_outages(std::uint64_t now_ns);
@@ -173,8 +176,9 @@ class ClusterNode {
   std::uint64_t told_left_out_ = 0;  ///< the reader's count of left-out values, as logged last
   std::uint64_t board_ns_ = 0;       ///< when the last word of any node arrived, this node included
   std::uint64_t tick_ns_ = 0;
-  bool reads_ = true;  ///< whether the logs are read; false: memory has to catch up first
-  std::uint64_t presence_ns_ = 0;
+  bool reads_ = true;                   ///< whether the logs are read; false: memory has to catch up first
+  std::uint64_t presence_ns_ = 0;       ///< when the next word is due
+  std::uint64_t told_presence_ns_ = 0;  ///< when it said the last one
   std::vector<std::uint32_t> told_served_;  ///< the served shards as announced last
   std::uint64_t started_ns_ = 0;
   std::size_t lapsed_ = 0;  ///< open shards whose lease has lapsed; this and the next: as logged last

@@ -15,6 +15,8 @@ constexpr std::uint64_t kAtLeastNs = 3 * kNsPerSecond;  ///< a shard stays put t
 constexpr std::uint64_t kNoticeNs =
     kNsPerSecond / 10 * 3;                  ///< between the announcement that this node ends and its end
 constexpr unsigned kMostRestDoublings = 6;  ///< of kAtLeastNs
+constexpr std::uint64_t kLivesNs = 2 * kNsPerSecond;  ///< a node says a word each second
+constexpr std::size_t kMostMoves = 8;  ///< shards that are handed over at once while the node stays
 constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< older attempts are forgotten
 
 }  // namespace
@@ -60,6 +62,7 @@ void ClusterNode::host_shards() {
                      .address = options_.peer,
                      .lease_ns = lease_ns(),
                      .fresh_ns = options_.fresh_ns,
+                     .preferred = shard.prefers == options_.name,
                      .seed = process_ + id,
                      .rules = {}});
     hosted_.emplace(id, std::move(hosted));
@@ -90,6 +93,13 @@ std::string ClusterNode::obstacle(const std::string& name, const HostedShard& sh
              : name + " is " + std::to_string(own - theirs->position) + " messages behind";
 }
 
+std::size_t ClusterNode::moving() const {
+  return static_cast<std::size_t>(std::ranges::count_if(hosted_, [](const auto& entry) {
+    const HostedShard& shard = *entry.second;
+    return shard.engine().now() == Shard::role::leaves || (shard.open() && !shard.may_leave());
+  }));
+}
+
 // Leaves an owned shard to the node that is to own it, once that node is alive and has nearly all of the
 // shard.
 void ClusterNode::follow_map(std::uint64_t now_ns) {
@@ -100,6 +110,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
   }
   std::uint32_t open = 0;
   not_left_.clear();
+  std::size_t moves_now = moving();
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
     const auto hosted = hosted_.find(id);
@@ -133,7 +144,8 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
         not_left_ += (not_left_.empty() ? "shard " : "; shard ") + std::to_string(id) + ": " +
                      (obstacles.empty() ? "no other node keeps it" : obstacles);
       }
-    } else if (shard.prefers != options_.name && leave_to(shard.prefers)) {
+    } else if (moves_now < kMostMoves && shard.prefers != options_.name && leave_to(shard.prefers)) {
+      ++moves_now;
       moves.tries = now_ns - moves.last_ns < kForgottenNs ? moves.tries + 1 : 0;
       moves.last_ns = now_ns;
     }
@@ -259,6 +271,15 @@ void ClusterNode::route_others(std::uint64_t now_ns) {
       routes_.set(id, {.where = Route::to::peer, .peer = routes_.peer(peer)});
     }
   }
+}
+
+// By now, not by the last word of any node: if the board is unreachable, silence in a shard's own log decides.
+bool ClusterNode::lives(std::uint64_t process) const {
+  const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
+  return std::ranges::any_of(neighbours_, [&](const auto& named) {
+    return named.second.presence.process == process &&
+           now_ns < named.second.heard_ns + std::max(kLivesNs, lease_ns());
+  });
 }
 
 std::string ClusterNode::address_of(std::uint64_t process) const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "protocol/request_writer.hpp"
+#include "server/cluster/cluster_prefixes.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/cluster/key_bounds.hpp"
 #include "server/cluster/refusal.hpp"
@@ -64,26 +65,42 @@ void ClusterStore::range(runtime::Worker& worker, const protocol::Request& reque
 }
 
 // An operation at one moment must lie in one shard, even if this node has all the shards: a line that works
-// must not fail because a shard moves.
+// must not fail because a shard moves. Another node that counts prefixes asks shard by shard.
 void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request& request, const Span& span,
                                const ReplyAddress& address, std::uint64_t now_ns) {
   if (span.first == span.last) {
     if (routes_.is_here(span.first, now_ns)) {
-      store_.range(worker, request, address);
+      store_.range(worker, request,
+                   protocol::changes_range(request.op)
+                       ? worker.local<WorkerContext>().replies->mark_changes(address)
+                       : address);
     } else {
       range_elsewhere(worker, request, span.first, address);
     }
     return;
   }
-  const bool at_once = request.range.locked || request.op == protocol::verb::meta_range_touch ||
-                       !request.range.delimiter.empty();
-  if (at_once || !options_.forwards || address.connection->by_peer) {
+  const bool locked = request.range.locked || request.op == protocol::verb::meta_range_touch;
+  const bool by_prefixes = !locked && !request.range.delimiter.empty();
+  if (by_prefixes && address.connection->by_peer) {
+    if (routes_.is_here(span.first, now_ns)) {
+      protocol::Request part = request;  // its keys are the request's
+      part.range.cut = routes_.end_of(span.first);
+      store_.range(worker, part, address);
+    } else {
+      range_elsewhere(worker, request, span.first, address);
+    }
+  } else if (locked || !options_.forwards || address.connection->by_peer) {
     ConnectionTable& replies = *worker.local<WorkerContext>().replies;
-    replies.reply(address, Seen::nothing(), spans_line("range", span.first, span.last));
+    const bool by_flag = locked && request.op != protocol::verb::meta_range_touch;
+    replies.reply(address, Seen::nothing(),
+                  spans_line("range", span.first, span.last, by_flag ? kOmitX : kOneShardEach));
     replies.finished(address);
-    return;
+  } else if (by_prefixes) {
+    count_prefixes(forwarder(worker), *worker.local<WorkerContext>().replies, routes_, clock_, request,
+                   address);
+  } else {
+    sweep(worker, request, span, address);
   }
-  sweep(worker, request, span, address);
 }
 
 void ClusterStore::page(runtime::Worker& worker, const protocol::Request& request, const Span& span,

@@ -121,7 +121,8 @@ void ClusterStore::point(runtime::Worker& worker, const protocol::PointRequest& 
     if (request.terms.ordered) {
       address.connection->commits.note_here(seq);
     }
-    store_.point(worker, request, value, address, seq);
+    store_.point(worker, request, value,
+                 request.only_reads() ? address : replies_of(worker).mark_changes(address), seq);
   } else {
     point_elsewhere(worker, request, value, address, seq);
   }
@@ -241,10 +242,12 @@ std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol:
       continue;
     }
     address.connection->commits.note_here(own_seq + static_cast<CommitSeq>(run - 1));
-    const std::size_t taken = store_.set(worker, values.subspan(done, run), address, own_seq);
+    const ReplyAddress marked = replies_of(worker).mark_changes(address, run);
+    const std::size_t taken = store_.set(worker, values.subspan(done, run), marked, own_seq);
     MXKV_ASSERT(taken <= run, "the store takes no values of other nodes");
     done += taken;
     if (taken < run) [[unlikely]] {
+      replies_of(worker).take_back_changes(marked, run - taken);
       return done;
     }
   }
@@ -285,8 +288,8 @@ void ClusterStore::count_no_memory(runtime::Worker& worker) noexcept {
   store_.count_no_memory(worker);
 }
 
-bool ClusterStore::makes_room(runtime::Worker& worker, shortage what) noexcept {
-  return store_.makes_room(worker, what);
+bool ClusterStore::makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept {
+  return store_.makes_room(worker, what, wait);
 }
 
 // --- Batches ---
@@ -301,7 +304,7 @@ void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch>
   const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};
   const std::uint32_t shard = batch->shard();
   if (!batch->is_elsewhere() && routes_.is_here(shard, clock_.monotonic_ns())) {
-    store_.batch(worker, batch->take_own(), address);
+    store_.batch(worker, batch->take_own(), replies_of(worker).mark_changes(address));
     return;
   }
   const std::string refused = refusal(shard, address);

@@ -8,9 +8,9 @@
 // A client that takes stale answers is served by the copy of a shard that this node follows, if that copy is
 // fresh enough. Its writes still go to the owner.
 //
-// A range request is executed by one node at a time. A page ends where its node's shards end, with a cursor
-// for the rest. A range operation without pages has to lie on one node. Nothing is atomic across several
-// shards.
+// A page of a range ends where its node's shards end, with a cursor for the rest. Counts and deletes go over
+// all shards, each part at its shard's owner. Operations at one moment, which are locked ranges and batches,
+// must lie in one shard.
 #pragma once
 
 #include <atomic>
@@ -93,7 +93,7 @@ class ClusterStore final : public SessionStore, private OwnerReads {
   // The node's own functions, which go to the store.
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
-  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what) noexcept override;
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept override;
   void sampled(runtime::Worker& worker, std::string_view key) override;
 
  private:

@@ -86,14 +86,9 @@ void HostedShard::leave(std::uint64_t to) {
     return;
   }
   MXKV_ASSERT(to != 0 && to != options_.node, "a shard is left to another process");
-  // Read the marks before the route is closed: requests that are forwarded later include those for this
-  // shard, which end only when the new owner has it. Leaving must not wait for them.
-  std::vector<std::uint64_t> sent_on = around_.routes.forwards_begun();
   around_.routes.set(id_, {});
-  leaving_ = Leaving{.to = to,
-                     .epoch = around_.pipeline.end_epoch(),
-                     .at_ns = around_.clock.monotonic_ns() + kStragglersNs,
-                     .sent_on = std::move(sent_on)};
+  leaving_ =
+      Leaving{.to = to, .began_ns = around_.clock.monotonic_ns(), .changes = around_.routes.changes().ask()};
 }
 
 void HostedShard::set_lease(std::uint64_t lease_ns) noexcept {
@@ -205,26 +200,33 @@ void HostedShard::follow(const ShardStart& start) {
 }
 
 // No new request begins here. An earlier one may still wait for its turn: a connection's writes take effect
-// in order, and the previous write may be at another node.
+// in order, and the previous write may be at another node, which may wait for this one in turn. So this wait
+// has a limit. At the limit nothing is lost yet, so the shard stays.
 void HostedShard::go_on_leaving(std::uint64_t now_ns) {
-  if (!leaving_->waits.has_value()) {
-    leaving_->waits = !around_.routes.forwards_ended(leaving_->sent_on);
-  } else if (*leaving_->waits &&
-             (around_.routes.forwards_ended(leaving_->sent_on) || now_ns >= leaving_->at_ns + kSentOnNs)) {
-    // The writes that waited have their turn now.
-    leaving_->waits = false;
-    leaving_->at_ns = now_ns + kStragglersNs;
+  if (leaving_->epoch == 0) {
+    if (options_.rules.leaving_waits && !around_.routes.changes().has_ended(leaving_->changes)) {
+      if (now_ns >= leaving_->began_ns + kMostLeavingNs) {
+        stay(now_ns);
+      }
+      return;
+    }
     leaving_->epoch = around_.pipeline.end_epoch();
+  }
+  if (around_.pipeline.passed() < leaving_->epoch) {
     return;
   }
-  if (*leaving_->waits) {
-    return;
-  }
-  MXKV_ASSERT(around_.pipeline.passed() >= leaving_->epoch,
-              "all writes let in are recorded before the yield");
   const Leaving leaving = *std::exchange(leaving_, std::nullopt);
   open_ = false;
   shard_.leave(leaving.to);
+}
+
+void HostedShard::stay(std::uint64_t now_ns) {
+  leaving_.reset();
+  open_since_ns_ = now_ns;
+  ++counters_.stayed;
+  around_.info(name() +
+               ": stays here for now: writes that began before it was to be handed over have not ended in " +
+               std::to_string(kMostLeavingNs / 1'000'000) + " ms");
 }
 
 void HostedShard::settle() {
@@ -244,7 +246,7 @@ void HostedShard::settle() {
   if (loading_ && !drop_at_) {
     load(now_ns);
   }
-  if (leaving_ && now_ns >= leaving_->at_ns && around_.pipeline.passed() >= leaving_->epoch) {
+  if (leaving_) {
     go_on_leaving(now_ns);
   }
   if (held_void_ && !open_ && shard_.now() == Shard::role::follows) {
@@ -282,7 +284,7 @@ void HostedShard::assert_state() const noexcept {
 // Memory that has failed is still good for an owned shard, whose data it has, but not for a followed shard.
 void HostedShard::tick(bool reads) {
   if (!loading_ && (open_ || !around_.memory.failed())) {
-    shard_.tick(reads);
+    shard_.tick(reads, around_.lives(shard_.state().owner()));
   }
 }
 

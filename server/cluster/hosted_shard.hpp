@@ -36,6 +36,8 @@ struct ShardSurroundings {
   const runtime::Clock& clock;
   /// The peer address of the process with this number; empty: unknown.
   std::function<std::string(std::uint64_t process)> address_of;
+  /// Whether the process with this number was heard on the board lately.
+  std::function<bool(std::uint64_t process)> lives;
   /// The newest snapshot of a shard on the board.
   std::function<std::optional<SnapshotEntry>(std::uint32_t shard)> newest_snapshot;
   /// Starts a scan of a shard's items.
@@ -67,7 +69,9 @@ class HostedShard final : private ShardHost {
   [[nodiscard]] bool submit(std::uint64_t epoch, const std::string& body);
   /// Void records arrived, and the pipeline knows: drops memory and loads it again.
   void strayed();
-  /// Leaves an open shard to another process, in order: no acknowledged change is lost, and no request fails.
+  /// Leaves an open shard to another process, in order: no acknowledged change is lost, and no request fails. The
+  /// last message waits until all changes that began here have ended and are recorded. If that takes too long, the
+  /// shard stays open here.
   void leave(std::uint64_t to);
   /// Takes a snapshot, if the log has grown since the last one by `least_bytes` and by twice that snapshot's
   /// size.
@@ -80,7 +84,7 @@ class HostedShard final : private ShardHost {
   [[nodiscard]] bool open() const noexcept { return open_; }
   /// Whether requests for its keys are answered here, now: it is open, and its lease runs.
   [[nodiscard]] bool serves() const noexcept { return open_ && shard_.serves(); }
-  /// When it was opened; monotonic clock.
+  /// When it was opened, or was last to be left and stayed; monotonic clock.
   [[nodiscard]] std::uint64_t open_since_ns() const noexcept { return open_since_ns_; }
   /// Whether it is open and not about to be left.
   [[nodiscard]] bool may_leave() const noexcept { return open_ && !leaving_; }
@@ -99,17 +103,14 @@ class HostedShard final : private ShardHost {
   }
 
  private:
-  static constexpr std::uint64_t kStragglersNs = 20'000'000;  ///< for requests already let in
-  static constexpr std::uint64_t kSentOnNs = 1'000'000'000;   ///< limit of their wait for forwards
+  /// Requests are held for so long while a shard is being left. Then it stays, and requests are let in again.
+  static constexpr std::uint64_t kMostLeavingNs = 1'000'000'000;
 
   struct Leaving {
     std::uint64_t to = 0;
-    std::uint64_t epoch = 0;  ///< must have passed
-    std::uint64_t at_ns = 0;
-    /// Requests forwarded before the route was closed: writes that began here may wait for earlier ones of
-    /// their connection.
-    std::vector<std::uint64_t> sent_on;
-    std::optional<bool> waits{};  ///< for `sent_on`; nothing: not checked yet
+    std::uint64_t began_ns = 0;
+    std::uint64_t changes = 0;  ///< the period whose end says that all changes that began here have ended
+    std::uint64_t epoch = 0;    ///< has their records, and must have passed; 0: they have not ended
   };
   /// A snapshot in progress.
   struct Taking {
@@ -133,6 +134,7 @@ class HostedShard final : private ShardHost {
   void reload();
   void throw_away();
   void go_on_leaving(std::uint64_t now_ns);
+  void stay(std::uint64_t now_ns);
   void load(std::uint64_t now_ns);
   void follow(const ShardStart& start);
   void go_on_taking();

@@ -275,6 +275,7 @@ std::unique_ptr<OrderedLog> KafkaClient::open(const std::string& topic, std::int
 
 void KafkaClient::poll(int wait_ms) {
   constexpr std::size_t kAtOnce = 256;
+  parts_->ends->send();
   pollfd waits{.fd = parts_->bell, .events = POLLIN, .revents = 0};
   if (::poll(&waits, 1, wait_ms) > 0) {
     eventfd_t rung = 0;
@@ -325,6 +326,7 @@ void KafkaClient::wake() noexcept {
 }
 
 const KafkaCounters& KafkaClient::counters() const noexcept {
+  parts_->counters.end_calls = parts_->ends->calls();
   return parts_->counters;
 }
 

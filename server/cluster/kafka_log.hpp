@@ -28,8 +28,9 @@ struct KafkaOptions {
 };
 
 struct KafkaCounters {
-  std::uint64_t renewed = 0;  ///< how often a failed producer was replaced
-  std::string last_error;     ///< the library's; empty: none so far
+  std::uint64_t renewed = 0;    ///< how often a failed producer was replaced
+  std::uint64_t end_calls = 0;  ///< calls for the ends of logs: one request to each broker at most
+  std::string last_error;       ///< the library's; empty: none so far
 };
 
 /// A process' connection to the brokers. Thread-safety: one thread; the constructor may run on another.

@@ -18,6 +18,7 @@ struct HostedCounters {
   std::uint64_t snapshots_loaded = 0;
   std::uint64_t snapshots_taken = 0;
   std::uint64_t snapshots_failed = 0;
+  std::uint64_t stayed = 0;  ///< how often it was to be left, and its writes did not end in time
 };
 
 /// The status of one shard, for people.

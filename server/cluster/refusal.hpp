@@ -37,11 +37,16 @@ inline constexpr std::string_view kNotHere = "SERVER_ERROR not here: ";
 inline constexpr std::string_view kNotAcknowledged =
     "SERVER_ERROR outcome unknown: the cluster's log has not acknowledged it\r\n";
 static_assert(kNotAcknowledged.starts_with(protocol::kOutcomeUnknown));
-/// `what`: a range, or a batch.
-[[nodiscard]] inline std::string spans_line(std::string_view what, std::uint32_t one, std::uint32_t other) {
+/// `what`: a range, or a batch. `advice`: what the client can do instead.
+[[nodiscard]] inline std::string spans_line(std::string_view what, std::uint32_t one, std::uint32_t other,
+                                            std::string_view advice) {
   return std::string{"SERVER_ERROR "}.append(what) + " spans shards " + std::to_string(one) + " and " +
-         std::to_string(other) + "\r\n";
+         std::to_string(other) + refusal_line(": ", advice);
 }
+/// Of a batch, and of an operation that always holds its range.
+inline constexpr std::string_view kOneShardEach = "send one for the keys of each shard";
+/// Of an operation that holds its range because of the flag X.
+inline constexpr std::string_view kOmitX = "omit X, or send one for the keys of each shard";
 
 /// Writes an error instead of a reply; the caller still ends the operation. `end_line` false: the line has
 /// further keys, and the client would take the error for the end of all replies: then the connection is

@@ -32,7 +32,6 @@ struct ForwardedRequest {
   // For the forwarder: the request's way.
   std::uint64_t give_up_ns = 0;  ///< monotonic clock; 0: it was not held yet
   std::uint32_t sent_to = 0;     ///< the peer that has it
-  std::uint64_t number = 0;      ///< its number at this forwarder
 
   // For the part that orders a client's writes.
   std::uint64_t key_of_client = 0;  ///< equal for all writes of one client to one key

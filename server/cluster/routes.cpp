@@ -38,29 +38,4 @@ std::string Routes::peer_address(std::uint32_t peer) const {
   return peers_[peer];
 }
 
-ForwardMarks& Routes::add_marks() {
-  const std::scoped_lock lock{mutex_};
-  return marks_.emplace_back();
-}
-
-std::vector<std::uint64_t> Routes::forwards_begun() const {
-  const std::scoped_lock lock{mutex_};
-  std::vector<std::uint64_t> begun;
-  for (const ForwardMarks& marks : marks_) {
-    begun.push_back(marks.begun.load(std::memory_order_acquire));
-  }
-  return begun;
-}
-
-bool Routes::forwards_ended(const std::vector<std::uint64_t>& begun) const {
-  const std::scoped_lock lock{mutex_};
-  MXKV_ASSERT(begun.size() <= marks_.size(), "forwarders stay");
-  for (std::size_t i = 0; i < begun.size(); ++i) {
-    if (marks_[i].ended.load(std::memory_order_acquire) < begun[i]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace mxkv::server

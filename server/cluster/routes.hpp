@@ -17,6 +17,7 @@
 
 #include "index/key.hpp"
 #include "runtime/base/assert.hpp"
+#include "server/reply/begun_changes.hpp"
 
 namespace mxkv::server {
 
@@ -31,13 +32,6 @@ struct Route {
   std::uint32_t peer = 0;  ///< the peer's number, if `where` is peer
 
   friend bool operator==(const Route&, const Route&) = default;
-};
-
-/// `begun`: requests that a worker has ever forwarded. `ended`: this many of them, counted from the first,
-/// have all ended. One writer: the worker. A reader that acquires a number sees all that happened before it.
-struct ForwardMarks {
-  std::atomic<std::uint64_t> begun{0};
-  std::atomic<std::uint64_t> ended{0};
 };
 
 /// Thread-safety: given per function.
@@ -88,12 +82,9 @@ class Routes {
   /// The number of the node whose peer listener has this address: always the same.
   [[nodiscard]] std::uint32_t peer(std::string_view address);
   [[nodiscard]] std::string peer_address(std::uint32_t peer) const;
-  /// One for each forwarder; it lives as long as this.
-  [[nodiscard]] ForwardMarks& add_marks();
-  /// The requests forwarded so far, by worker.
-  [[nodiscard]] std::vector<std::uint64_t> forwards_begun() const;
-  /// Whether all these requests have ended.
-  [[nodiscard]] bool forwards_ended(const std::vector<std::uint64_t>& begun) const;
+  /// The changes that began while their shard was here. Thread-safety: as ChangePeriods; the asker is the cluster's
+  /// thread.
+  [[nodiscard]] ChangePeriods& changes() noexcept { return changes_; }
 
   // -- the cluster's thread, except hint()
 
@@ -148,9 +139,9 @@ class Routes {
   std::vector<std::uint64_t>
       heads_;  ///< the first eight bytes of each split, as a number in the order of keys
   std::unique_ptr<Cell[]> cells_;
-  mutable std::mutex mutex_;  ///< guards the members below
+  ChangePeriods changes_;
+  mutable std::mutex mutex_;  ///< guards the next member
   std::deque<std::string> peers_;
-  std::deque<ForwardMarks> marks_;
 };
 
 }  // namespace mxkv::server

@@ -6,12 +6,6 @@
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
-namespace {
-
-constexpr unsigned kMostDoublings = 2;     ///< of the time before a claim
-constexpr std::uint64_t kRestLeases = 40;  ///< a shard without a false alarm for this many leases is quiet
-
-}  // namespace
 
 Shard::Shard(ShardOptions options, OrderedLog& log, ShardHost& host, const runtime::Clock& clock,
              ShardStart start)
@@ -30,76 +24,9 @@ void Shard::start() {
   follow_from(next_);
 }
 
-// The owner's lease decides: an owner sends three messages in that time.
-std::uint64_t Shard::patience() {
-  const std::uint64_t lease_ns = state_.term() == 0 ? wanted_lease_ns_ : state_.lease_ns();
-  if (clock_.monotonic_ns() > false_alarm_ns_ + kRestLeases * lease_ns) {
-    false_alarms_ = 0;
-  }
-  return (lease_ns << false_alarms_) + std::uniform_int_distribution<std::uint64_t>{0, lease_ns / 2}(random_);
-}
-
-void Shard::note_void(const Message& message) noexcept {
-  if (replaced_term_ != 0 && message.term == replaced_term_ && message.kind != message_kind::open) {
-    replaced_term_ = 0;  // once for each term
-    false_alarms_ = std::min(false_alarms_ + 1, kMostDoublings);
-    false_alarm_ns_ = clock_.monotonic_ns();
-    claim_at_ns_ = std::max(claim_at_ns_, heard_ns_ + patience());
-  }
-}
-
 bool Shard::serves() const noexcept {
   const std::uint64_t now_ns = clock_.monotonic_ns();
   return role_ == role::owns && now_ns >= serve_from_ns_ && now_ns < lease_until_ns_;
-}
-
-void Shard::tick(bool reads) {
-  const std::uint64_t now_ns = clock_.monotonic_ns();
-  const bool stood_still = !reads || now_ns > ticked_ns_ + wanted_lease_ns_ / 3;
-  ticked_ns_ = now_ns;
-  if (role_ == role::follows || role_ == role::claims) {
-    if (stood_still) {
-      claim_at_ns_ = std::max(claim_at_ns_, now_ns + patience());  // newer messages are unread
-    } else if (now_ns >= claim_at_ns_) {
-      claim();
-    }
-    return;
-  }
-  if (role_ == role::stranded) {
-    return;
-  }
-  // Append in order, and only when no copy under way can come in between.
-  if (again_ && under_way_ == 0 && next_ >= read_to_) {
-    again_ = false;
-    ++counters_.again;
-    for (Pending& pending : window_) {
-      append(pending);
-    }
-  }
-  if (role_ != role::owns) {
-    return;
-  }
-  const bool serves = now_ns >= serve_from_ns_;
-  if (serves && lease_ns_ != wanted_lease_ns_) {
-    take_up_lease();
-  }
-  // Messages under way renew the lease as well as a beat does.
-  if (window_.empty() && now_ns >= last_sent_ns_ + lease_ns_ / 3) {
-    const std::string told = serves ? write_lease(lease_ns_) : std::string{};
-    enqueue({.kind = message_kind::beat, .body = told}, 0);
-  }
-}
-
-// A node that reads the shorter lease waits for no more than that. So from now on no read here may rely on
-// more.
-void Shard::take_up_lease() {
-  const bool shrinks = wanted_lease_ns_ < lease_ns_;
-  lease_ns_ = wanted_lease_ns_;
-  if (shrinks && options_.rules.lease_shrinks_at_once) {
-    lease_until_ns_ = std::min(lease_until_ns_, clock_.monotonic_ns() + lease_ns_);
-  }
-  const std::string told = write_lease(lease_ns_);
-  enqueue({.kind = message_kind::beat, .body = told}, 0);
 }
 
 // Follower.
@@ -253,6 +180,8 @@ void Shard::become_owner(const ShardState& before) {
   submitted_epoch_ = 0;
   last_sent_ns_ = 0;
   again_ = false;
+  again_ns_ = 0;
+  failed_ = 0;
   under_way_ = 0;
   read_to_ = next_;
   window_.clear();
@@ -325,8 +254,10 @@ void Shard::answered(std::uint64_t sequence, Appended appended) {
   if (pending != window_.end()) {
     pending->under_way = false;
   }
-  if (appended.outcome != append_outcome::stored) {
-    again_ = true;
+  const bool stored = appended.outcome == append_outcome::stored;
+  failed_ = stored ? 0 : failed_;
+  if (!stored) {
+    append_again_later();
   } else if (pending == window_.begin() && pending != window_.end() && !reads_ &&
              (appended.position == next_ || !options_.rules.reads_gaps)) {
     // No message came between: it counts.

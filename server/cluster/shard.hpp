@@ -28,7 +28,12 @@
 // concerns behaviour, not safety. But a claim that takes the shard from a live owner makes that owner drop
 // memory; on machines too busy for their leases, this makes them busier. The former owner's void messages
 // show that it lived. Then all nodes wait twice as long, and four times after another such claim, until the
-// shard has been quiet for a while.
+// shard has been quiet for a while. An owner that is heard elsewhere, though not in this log, is waited for longer:
+// four leases in all, because it may be cut off from this log alone.
+//
+// *Beats* of all idle shards of a node are sent together, at multiples of a sixth of the lease by its clock. So a
+// reader of many logs, and each broker that copies them, gets many beats by one request. The lease does not depend
+// on it: each beat renews the lease of its own log alone, from the moment at which it was sent.
 #pragma once
 
 #include <cstddef>
@@ -82,6 +87,7 @@ struct ShardRules {
   bool lease_shrinks_at_once = true;      ///< else once the beat is acknowledged
   bool snapshots_wait = true;             ///< until the changes in them are durable
   bool drops_wait = true;                 ///< until no worker is in a round that began before
+  bool leaving_waits = true;              ///< until all changes that began here have ended
   FreshnessRules freshness{};
 };
 
@@ -94,6 +100,7 @@ struct ShardOptions {
   std::uint64_t lease_ns = 3'000'000'000;
   std::uint64_t margin_permille = 1120;  ///< of the lease, before a new owner serves: clock rates differ
   std::uint64_t fresh_ns = 0;            ///< between two checks of a follower's freshness; 0: no checks
+  bool preferred = false;                ///< the map prefers this node as the owner: it claims before others
   std::size_t part_bytes = std::size_t{900} << 10U;
   std::uint64_t seed = 1;  ///< of the random part of a wait
   ShardRules rules;
@@ -102,7 +109,8 @@ struct ShardOptions {
 /// A shard's counters. Thread-safety: a value.
 struct ShardCounters {
   std::uint64_t claims = 0;
-  std::uint64_t terms = 0;  ///< terms in which this node owned it
+  std::uint64_t spared = 0;  ///< claims that were put off, because the silent owner is heard elsewhere
+  std::uint64_t terms = 0;   ///< terms in which this node owned it
   std::uint64_t ousted = 0;
   std::uint64_t yielded = 0;
   std::uint64_t straight = 0;   ///< messages acknowledged without reading
@@ -134,8 +142,9 @@ class Shard final : private LogSink {
   /// Call it once: begins to read.
   void start();
   /// Does what time alone requires: beats, claims. Call it a few times a beat. `reads`: whether the log is
-  /// being read at present; if not, silence means nothing.
-  void tick(bool reads = true);
+  /// being read at present; if not, silence means nothing. `owner_lives`: the owner was heard lately, though maybe
+  /// not in this log.
+  void tick(bool reads = true, bool owner_lives = false);
 
   /// Sets the lease of this node's next claims. An owner states it, and uses it, at the next tick at which it
   /// serves.
@@ -186,6 +195,8 @@ class Shard final : private LogSink {
   void take_claim(const Message& message, const ShardState& before);
   void collect(const Message& message);
 
+  /// A claim is due: makes it, or puts it off.
+  void consider_claim(bool owner_lives);
   void claim();
   void become_owner(const ShardState& before);
   void take_up_lease();
@@ -197,11 +208,16 @@ class Shard final : private LogSink {
   void enqueue(Message message, std::uint64_t epoch);
   void append(Pending& pending);
   void answered(std::uint64_t sequence, Appended appended);
+  void append_again_later();
   void acknowledge_front();
   void settle();
 
   /// How long the owner must be silent before a claim.
   [[nodiscard]] std::uint64_t patience();
+  /// Whether a beat is to be sent at this tick.
+  [[nodiscard]] bool beat_is_due(std::uint64_t now_ns, std::uint64_t ticked_before_ns) const noexcept;
+  /// A random duration of that range.
+  [[nodiscard]] std::uint64_t any_ns(std::uint64_t least_ns, std::uint64_t most_ns);
   void note_void(const Message& message) noexcept;
   [[nodiscard]] std::uint64_t courtesy_ns() const noexcept { return wanted_lease_ns_ / 3; }
 
@@ -240,9 +256,11 @@ class Shard final : private LogSink {
   std::uint64_t submitted_epoch_ = 0;  ///< the last one of this term
   std::deque<Pending> window_;
   std::size_t under_way_ = 0;
-  bool again_ = false;       ///< some message of the window is not stored, or may not be
-  LogPosition read_to_ = 0;  ///< a message was stored behind a gap: read up to here, excluded
-  std::uint64_t life_ = 0;   ///< answers to a former term are ignored
+  bool again_ = false;          ///< some message of the window is not stored, or may not be
+  std::uint64_t again_ns_ = 0;  ///< they are not appended again before
+  unsigned failed_ = 0;         ///< appends that failed, in a row
+  LogPosition read_to_ = 0;     ///< a message was stored behind a gap: read up to here, excluded
+  std::uint64_t life_ = 0;      ///< answers to a former term are ignored
 };
 
 }  // namespace mxkv::server

@@ -15,26 +15,6 @@ RangeLimits range_limits(const config::LimitOptions& limits) {
           .locked_items = limits.locked_items};
 }
 
-index::TreeOptions tree_options(const config::IndexOptions& options) {
-  // Each operation reads inner nodes, and each split below writes them; clients decide how often leaves are
-  // written.
-  const auto primitive_of = [](config::node_primitive how, runtime::rw_ratio ratio) {
-    switch (how) {
-      case config::node_primitive::optimistic_latch:
-        return runtime::primitive::optimistic_latch;
-      case config::node_primitive::optimistic_scheduling:
-        return runtime::primitive::optimistic_scheduling;
-      case config::node_primitive::automatic:
-        break;
-    }
-    return runtime::select_primitive(runtime::isolation::shared, ratio, runtime::access_frequency::moderate);
-  };
-  return {.leaves = primitive_of(options.leaves, runtime::rw_ratio::balanced),
-          .inner_nodes = primitive_of(options.inner, runtime::rw_ratio::read_heavy),
-          .interleave = options.upper_levels == config::upper_levels::interleaved,
-          .leaves_adapt = options.leaves == config::node_primitive::automatic};
-}
-
 std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {
   std::vector<std::unique_ptr<WorkerReplies>> replies;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -79,7 +59,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
              DurableStart* durable, ClusterStart* joined)
     : alarm(log),
       runtime(std::move(resolved), clock),
-      store(runtime, {.tree = tree_options(options.index),
+      store(runtime, {.tree = {.leaves_adapt = options.index.leaves == config::leaf_primitive::automatic},
                       .ranges = range_limits(options.limits),
                       .toggle = options.toggle,
                       .value_bytes = options.limits.value_bytes,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 
@@ -37,7 +38,7 @@ void ConnectionTable::answer_row(const ReplyAddress& first, Seen seen, std::uint
                                  char* begin, std::size_t bytes) {
   ConnectionState& entry = *first.connection;
   show(first, seen);
-  if (drops_) [[unlikely]] {
+  if (silenced_ != nullptr) [[unlikely]] {
     drop_silenced();
   }
   if (entry.life.answers() && reads > 0) {
@@ -137,35 +138,75 @@ void ConnectionTable::recycle(ConnectionState& entry) noexcept {
   free_.push_back(entry.index);
 }
 
-// Called while a reply is being written, maybe one of the chosen connection: so the connection is only
-// marked.
+namespace {
+
+/// The replies for whose memory a connection is to blame. A client that reads, and has few replies, will have none
+/// soon.
+std::size_t hoarded_bytes(const ConnectionState& entry) noexcept {
+  const std::size_t bytes = entry.replies.copied_bytes() + (entry.stuck ? BlockPool::kBlockBytes : 0);
+  return entry.life.answers() && bytes > BlockPool::kBlockBytes ? bytes : 0;
+}
+
+}  // namespace
+
+// Called for each new block while too many are in use, while a reply is being written, maybe one of the chosen
+// connection: so the connection is only marked.
 void ConnectionTable::overflowed() noexcept {
-  if (drops_) {
+  unpaid_ -= std::min(unpaid_, kWalkOfBlock);
+  if (silenced_ != nullptr) {
     return;  // first the replies of the connection already chosen are freed
   }
-  ConnectionState* most = nullptr;
-  std::size_t most_bytes = 0;
-  for (const std::unique_ptr<ConnectionState>& entry : entries_) {
-    // A client that reads and has few replies will have none soon.
-    const std::size_t bytes = entry->replies.copied_bytes() + (entry->stuck ? BlockPool::kBlockBytes : 0);
-    if (entry->life.answers() && bytes > std::max(most_bytes, BlockPool::kBlockBytes)) {
-      most = entry.get();
-      most_bytes = bytes;
-    }
+  ConnectionState* hoarder = next_hoarder();
+  if (hoarder == nullptr && unpaid_ == 0) {
+    list_hoarders();
+    hoarder = next_hoarder();
   }
-  if (most != nullptr) {
-    most->life.silence();
-    drops_ = true;
-    mark_dirty(*most);
+  if (hoarder != nullptr) {
+    hoarder->life.silence();
+    silenced_ = hoarder;
+    mark_dirty(*hoarder);
+    unpaid_ -= std::min(unpaid_, entries_.size() / kMostListed + 1);
   }
 }
 
-void ConnectionTable::drop_silenced() noexcept {
-  drops_ = false;
-  for (const std::unique_ptr<ConnectionState>& entry : entries_) {
-    if (entry->life.is(life_stage::silenced)) {
-      entry->replies.clear();
+/// Takes the next one of the list that has not sent any of its replies since the walk. Entries are never freed, and
+/// a connection that has a silenced one's entry begins with nothing.
+ConnectionState* ConnectionTable::next_hoarder() noexcept {
+  while (listed_ > 0) {
+    const Hoarder& next = hoarders_[--listed_];
+    if (hoarded_bytes(*next.entry) >= next.bytes) {
+      return next.entry;
     }
+  }
+  return nullptr;
+}
+
+void ConnectionTable::list_hoarders() noexcept {
+  MXKV_ASSERT(listed_ == 0 && unpaid_ == 0,
+              "a walk begins when the list of the last one is used up, and paid for");
+  ++walks_;
+  const auto fewer = [](const Hoarder& one, const Hoarder& other) { return one.bytes < other.bytes; };
+  const auto more = [](const Hoarder& one, const Hoarder& other) { return one.bytes > other.bytes; };
+  // A heap whose front has the fewest, so that it makes way.
+  for (const std::unique_ptr<ConnectionState>& entry : entries_) {
+    const Hoarder one{hoarded_bytes(*entry), entry.get()};
+    if (one.bytes == 0 || (listed_ == kMostListed && one.bytes <= hoarders_.front().bytes)) {
+      continue;
+    }
+    if (listed_ == kMostListed) {
+      std::pop_heap(hoarders_.begin(), hoarders_.end(), more);
+      --listed_;
+    }
+    hoarders_[listed_++] = one;
+    std::push_heap(hoarders_.begin(), hoarders_.begin() + static_cast<std::ptrdiff_t>(listed_), more);
+  }
+  std::sort(hoarders_.begin(), hoarders_.begin() + static_cast<std::ptrdiff_t>(listed_), fewer);
+  unpaid_ = entries_.size();
+}
+
+void ConnectionTable::drop_silenced() noexcept {
+  if (ConnectionState& entry = *std::exchange(silenced_, nullptr); entry.life.is(life_stage::silenced)) {
+    entry.replies.clear();
   }
 }
 

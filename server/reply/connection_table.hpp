@@ -17,9 +17,11 @@
 //
 // Replies may still grow far beyond the pool's share, if estimates were wrong. Then the connection with the
 // most bytes of replies is silenced: its replies are dropped, later ones are not written, and its owner
-// closes it.
+// closes it. A walk over all connections finds those with the most, and its list serves many blocks. The next walk
+// waits until the last one is paid for: by new blocks, and by the connections of its list that were silenced.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +31,7 @@
 #include <vector>
 
 #include "runtime/base/assert.hpp"
+#include "server/reply/begun_changes.hpp"
 #include "server/reply/block_pool.hpp"
 #include "server/reply/commit_order.hpp"
 #include "server/reply/connection_life.hpp"
@@ -134,7 +137,7 @@ class ConnectionTable final : private PoolOverflow {
     if (seen.must_wait()) [[unlikely]] {
       await_disk(entry);
     }
-    if (drops_) [[unlikely]] {
+    if (silenced_ != nullptr) [[unlikely]] {
       drop_silenced();  // safe here, as no reply is being written
     }
     if (!address.wants_reply() || !entry.life.answers()) [[unlikely]] {
@@ -243,6 +246,25 @@ class ConnectionTable final : private PoolOverflow {
     address.connection->commits.for_each_parked(f);
   }
 
+  // --- For the store of a cluster's node ---
+
+  /// Start-up only; `begun` outlives this: counts the changes of mark_changes().
+  void count_changes(BegunChanges& begun) noexcept { begun_ = &begun; }
+  /// Begins operations that change this node's data, in the same step that saw that they may. Returns the address
+  /// to pass on; `changes`: for so many operations.
+  [[nodiscard]] ReplyAddress mark_changes(ReplyAddress address, std::size_t changes = 1) noexcept {
+    if (begun_ != nullptr) [[likely]] {
+      address.claim = OrderClaim{address.claim}.marked(begun_->begin(changes)).stored();
+    }
+    return address;
+  }
+  /// Takes back the last `changes` of them, which did not start.
+  void take_back_changes(const ReplyAddress& marked, std::size_t changes) noexcept {
+    if (begun_ != nullptr) [[likely]] {
+      begun_->end(OrderClaim{marked.claim}.mark(), changes);
+    }
+  }
+
   // --- For sessions ---
 
   /// Start-up only; `spawner` outlives this.
@@ -285,14 +307,32 @@ class ConnectionTable final : private PoolOverflow {
   /// Range operations in flight: each may write a page of replies.
   [[nodiscard]] std::size_t ranges_in_flight() const noexcept { return ranges_; }
   void began_range() noexcept { ++ranges_; }
+  /// How often all connections were looked at for those with the most bytes of replies.
+  [[nodiscard]] std::uint64_t walks() const noexcept { return walks_; }
   /// Connections that are open or have operations in flight.
   [[nodiscard]] std::size_t entries() const noexcept { return entries_.size() - free_.size(); }
 
  private:
+  /// Connections that a walk keeps.
+  static constexpr std::size_t kMostListed = 64;
+  /// Connections that a block pays for: to look at them costs about as much as to fill it.
+  static constexpr std::size_t kWalkOfBlock = 64;
+  /// A connection that a walk found, and how many bytes of replies it had.
+  struct Hoarder {
+    std::size_t bytes = 0;
+    ConnectionState* entry = nullptr;
+  };
+
   void ended(ConnectionState& entry, OrderClaim claim) {
-    if (claim.tracked() && claim.kind() == operation_kind::range) [[unlikely]] {
-      MXKV_ASSERT(ranges_ > 0, "a range ends once");
-      --ranges_;
+    if (claim.tracked()) [[unlikely]] {
+      if (claim.mark() != 0) {
+        begun_->end(claim.mark());
+        claim = claim.unmarked();
+      }
+      if (claim.tracked() && claim.kind() == operation_kind::range) {
+        MXKV_ASSERT(ranges_ > 0, "a range ends once");
+        --ranges_;
+      }
     }
     const bool freed = entry.order.finish(claim);
     ++entry.ended;
@@ -308,17 +348,24 @@ class ConnectionTable final : private PoolOverflow {
   void resume(ConnectionState& entry);
   void recycle(ConnectionState& entry) noexcept;
   void overflowed() noexcept override;
+  [[nodiscard]] ConnectionState* next_hoarder() noexcept;
+  void list_hoarders() noexcept;
   void drop_silenced() noexcept;
 
   BlockPool* output_;
   TaskSpawner* spawner_ = nullptr;
+  BegunChanges* begun_ = nullptr;  ///< null: no cluster
   OrderTablePool tables_;
   std::vector<std::unique_ptr<ConnectionState>> entries_;
   std::vector<std::uint32_t> free_;
   ConnectionState* dirty_ = nullptr;
   std::size_t ranges_ = 0;
   std::uint16_t worker_;
-  bool drops_ = false;  ///< entries were silenced whose replies are not freed yet
+  ConnectionState* silenced_ = nullptr;          ///< its replies are not freed yet
+  std::array<Hoarder, kMostListed> hoarders_{};  ///< of the last walk, the one with the most last
+  std::size_t listed_ = 0;                       ///< of these, not yet silenced
+  std::size_t unpaid_ = 0;                       ///< connections of the last walk that no block has paid for
+  std::uint64_t walks_ = 0;
 };
 
 }  // namespace mxkv::server

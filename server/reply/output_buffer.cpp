@@ -113,10 +113,13 @@ bool OutputBuffer::gains_by_compacting() const noexcept {
         return false;
       }
       bytes += segment->unsent();
+      if (bytes > BlockPool::kSmallBlockRoom) {
+        return false;  // without a look at the rest of a long output
+      }
       gains |= static_cast<std::size_t>(block->limit - block->data()) > BlockPool::kSmallBlockRoom;
     }
   }
-  return gains && bytes <= BlockPool::kSmallBlockRoom;
+  return gains;
 }
 
 void OutputBuffer::compact() {

@@ -21,6 +21,10 @@ enum class operation_kind : std::uint8_t {
   range,      ///< reads many keys
   barrier,    ///< runs alone: flush_all, stats
 };
+/// Whether such operations have one key. Only these may wait behind others and be overtaken.
+[[nodiscard]] constexpr bool has_one_key(operation_kind kind) noexcept {
+  return kind == operation_kind::read || kind == operation_kind::write || kind == operation_kind::exclusive;
+}
 
 struct ReplyAddress {
   static constexpr std::uint32_t kNoTicket = ~std::uint32_t{0};  ///< noreply: the client wants no reply

@@ -122,7 +122,7 @@ bool RequestOrder::finish_tracked(OrderClaim claim) noexcept {
 }
 
 void RequestOrder::add_waiting(OrderClaim claim) noexcept {
-  MXKV_DCHECK(claim.kind() <= operation_kind::exclusive, "ranges and barriers are not overtaken");
+  MXKV_DCHECK(has_one_key(claim.kind()), "ranges and barriers are not overtaken");
   ++waiting_.all;
   (claim.kind() == operation_kind::read ? waiting_.reads : waiting_.changes) |= bit(claim);
   waiting_.writes += static_cast<std::size_t>(claim.kind() == operation_kind::write);

@@ -65,7 +65,8 @@ class OrderTablePool {
   OrderTable* free_ = nullptr;
 };
 
-/// A request's claim in the order: its kind and the slot of its key, as kept in ReplyAddress::claim.
+/// A request's claim in the order: its kind and the slot of its key, as kept in ReplyAddress::claim. On a node of
+/// a cluster it may carry a mark (begun_changes.hpp), which ConnectionTable takes off.
 class OrderClaim {
  public:
   constexpr OrderClaim(operation_kind kind, std::uint64_t key_hash) noexcept
@@ -76,6 +77,7 @@ class OrderClaim {
   [[nodiscard]] static constexpr OrderClaim untracked(operation_kind kind) noexcept {
     return OrderClaim{static_cast<std::uint16_t>(kUntracked << kKindBits | static_cast<unsigned>(kind))};
   }
+  /// With a mark: true, so that the operation's end takes the longer way.
   [[nodiscard]] constexpr bool tracked() const noexcept { return slot() != kUntracked; }
   [[nodiscard]] constexpr operation_kind kind() const noexcept {
     return static_cast<operation_kind>(value_ & ((1U << kKindBits) - 1));
@@ -83,9 +85,21 @@ class OrderClaim {
   [[nodiscard]] constexpr std::size_t slot() const noexcept { return value_ >> kKindBits; }
   [[nodiscard]] constexpr std::uint16_t stored() const noexcept { return value_; }
 
+  [[nodiscard]] constexpr OrderClaim marked(std::uint16_t mark) const noexcept {
+    return OrderClaim{static_cast<std::uint16_t>(value_ | mark << kMarkShift)};
+  }
+  [[nodiscard]] constexpr OrderClaim unmarked() const noexcept {
+    return OrderClaim{static_cast<std::uint16_t>(value_ & ((1U << kMarkShift) - 1))};
+  }
+  [[nodiscard]] constexpr std::uint16_t mark() const noexcept {
+    return static_cast<std::uint16_t>(value_ >> kMarkShift);
+  }
+
  private:
   static constexpr unsigned kKindBits = 3;
   static constexpr unsigned kUntracked = OrderTable::kSlots;
+  static constexpr unsigned kMarkShift = 14;
+  static_assert(kUntracked < 1U << (kMarkShift - kKindBits), "a mark has bits of its own");
   std::uint16_t value_;
 };
 

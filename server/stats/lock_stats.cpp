@@ -7,7 +7,6 @@ void add_lock_stats(StatText& text, Store& store) {
   const runtime::ToggleStats toggle = locks.toggle.stats();
   const auto yes = [](bool is) { return is ? "yes" : "no"; };
   text.add("order", locks.toggle.order() == runtime::interval_order::queue ? "queue" : "toggle");
-  text.add("hosts", yes(locks.toggle.has_hosts()));
   text.add("inner", yes(locks.toggle.has_inner_mode()));
   text.add("stealing", yes(locks.toggle.has_stealing()));
   text.add("buckets", locks.toggle.buckets());

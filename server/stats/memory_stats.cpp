@@ -85,11 +85,6 @@ std::map<std::uint32_t, NodeHeaps> heaps_by_node(runtime::Runtime& runtime) {
     add(sum.items, worker.items().stats());
     add(sum.nodes, worker.nodes().stats());
   }
-  if (const runtime::SpreadHeap* const spread = runtime.spread_nodes(); spread != nullptr) {
-    for (std::size_t i = 0; i < spread->nodes().size(); ++i) {
-      add(sums[os_nodes[spread->nodes()[i].index()]].nodes, spread->stats(i));
-    }
-  }
   return sums;
 }
 

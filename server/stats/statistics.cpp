@@ -374,13 +374,8 @@ void Statistics::settings(StatText& text) const {
 }
 
 void Statistics::runtime_group(StatText& text) const {
-  const index::TreeOptions& tree = store_.tree().options();
-  text.add("leaves", tree.leaves_adapt ? "auto" : runtime::primitive_name(tree.leaves));
-  text.add("inner_nodes", runtime::primitive_name(tree.inner_nodes));
-  text.add("upper_levels", tree.interleave ? "interleaved" : "local");
-  text.add("epochs", runtime::epoch_mode_name(runtime_.options().epoch.mode));
+  text.add("leaves", store_.tree().options().leaves_adapt ? "auto" : "optimistic_latch");
   text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
-  text.add("rebalance", runtime::rebalance_strategy_name(runtime_.options().rebalance.strategy));
   text.add("misplaced_submits", runtime_.misplaced());
   index::UnlinkCounters& unlinks = store_.tree().unlinks();
   text.add("leaves_unlinked", unlinks.leaves.load(std::memory_order_relaxed));
@@ -414,8 +409,6 @@ void Statistics::runtime_group(StatText& text) const {
     add("retired_bytes", counters.retired_bytes);
     add("pools_stolen", counters.pools_stolen);
     add("tasks_stolen", counters.tasks_stolen);
-    add("pools_moved", counters.pools_moved);
-    add("objects_moved", counters.objects_moved);
     add("turned_hot", counters.turned_hot);
     add("turned_cold", counters.turned_cold);
     add("urgent", counters.urgent);

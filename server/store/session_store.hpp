@@ -68,8 +68,8 @@ class SessionStore {
   /// Counts a value for which memory ran out while it was received.
   virtual void count_no_memory(runtime::Worker& worker) noexcept = 0;
   /// Some allocation of this worker failed. True: memory is being freed, so that a retry in the next round
-  /// makes sense.
-  [[nodiscard]] virtual bool makes_room(runtime::Worker& worker, shortage what) noexcept = 0;
+  /// makes sense, with the same `wait`.
+  [[nodiscard]] virtual bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept = 0;
 
  protected:
   ~SessionStore() = default;

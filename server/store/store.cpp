@@ -82,19 +82,18 @@ RangeLimits Store::range_limits() const noexcept {
 [[gnu::always_inline]] inline void Store::write(runtime::Worker& worker,
                                                 const protocol::PointRequest& request, Item* sent,
                                                 const ReplyAddress& address, CommitSeq seq) {
-  if (worker.local<WorkerContext>().refusal != nullptr) [[unlikely]] {
+  if (worker.local<WorkerContext>().refusal != nullptr && !request.only_reads()) [[unlikely]] {
     refuse_point(request, sent, address, seq, worker);
     return;
   }
-  WriteTask::create(worker, tree(), request, sent, address, seq)->begin(worker);
+  WriteTask::create(worker, tree(), request, sent, address, seq)->start(worker);
 }
 
 void Store::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
                   const ReplyAddress& address, CommitSeq seq) {
   MXKV_DCHECK((value != nullptr) == (request.terms.action == protocol::point_action::store),
               "a value comes with those that store it");
-  const bool reads = request.only_reads();
-  if (reads && !request.has_flags()) [[likely]] {
+  if (request.is_classic_get()) [[likely]] {
     const auto how = request.end_line ? protocol::asked::last : protocol::asked::before_others;
     worker
         .create_sized<GetTask>(sizeof(GetTask) + request.key.size(), tree(), request.key,
@@ -106,17 +105,17 @@ void Store::point(runtime::Worker& worker, const protocol::PointRequest& request
   }
   if (request.is_meta()) {
     context(worker.id()).counters.count(counter::cmd_meta);
-  } else if (reads) {
+    if (request.only_reads()) {
+      worker.create_sized<MetaGetTask>(sizeof(MetaGetTask) + request.key.size(), tree(), request, address)
+          ->start(worker);
+      return;
+    }
+  } else if (request.is_binary() && request.only_reads()) {
     auto* const task =
         worker.create_sized<GetTask>(sizeof(GetTask) + request.key.size() + sizeof(protocol::BinaryForm),
                                      tree(), request.key, GetTask::kBinary, address);
     task->answer_as(request.flags->binary);
     task->start(worker);
-    return;
-  }
-  if (reads) {
-    worker.create_sized<MetaGetTask>(sizeof(MetaGetTask) + request.key.size(), tree(), request, address)
-        ->start(worker);
     return;
   }
   write(worker, request, value != nullptr ? value->take() : nullptr, address, seq);

@@ -59,8 +59,8 @@ class Store final : public SessionStore {
   void sampled(runtime::Worker& worker, std::string_view key) override;
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
-  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what) noexcept override {
-    return upkeep_.makes_room(worker, what);
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept override {
+    return upkeep_.makes_room(worker, what, wait);
   }
 
   /// Housekeeping of a worker: call this every round.

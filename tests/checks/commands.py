@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""PROTOCOL.md's table of commands agrees with the rows of protocol/command_table.hpp.
+"""PROTOCOL.md and the fuzzers' dictionary know the commands of protocol/command_table.hpp.
 
     commands.py          tells the differences
-    commands.py --fix    writes the table anew
+    commands.py --fix    writes PROTOCOL.md's table of commands anew
 """
 
 import re
@@ -13,6 +13,7 @@ import sources
 
 ROWS = "protocol/command_table.hpp"
 DOCUMENT = "protocol/PROTOCOL.md"
+DICTIONARY = "tests/fuzz/words.dict"
 BEGIN, END = "<!-- commands: written by tests/checks/commands.py --fix -->", "<!-- end of commands -->"
 
 # op, word, family, terms, grammar, then the optional cells: role, beginning, kind, binary form.
@@ -46,9 +47,22 @@ def table(text: str) -> str:
     return "\n".join(lines)
 
 
+def unknown(root: Path, text: str, prose: str) -> list[str]:
+    """Commands that the document does not describe beside its table, or that the fuzzers' dictionary lacks."""
+    found = []
+    dictionary = (root / DICTIONARY).read_text()
+    for word in dict.fromkeys(row["word"] for row in rows(text)):
+        if not re.search(rf"\b{word}\b", prose):
+            found.append(f"{DOCUMENT}: does not say what {word} does")
+        if not re.search(rf'^"(?:.* )?{word}\b', dictionary, re.M):
+            found.append(f"{DICTIONARY}: lacks {word}")
+    return found
+
+
 def check(root: Path, fixes: bool = False) -> list[str]:
     try:
-        wanted = table((root / ROWS).read_text())
+        text = (root / ROWS).read_text()
+        wanted = table(text)
     except ValueError as error:
         return [str(error)]
     document = (root / DOCUMENT).read_text()
@@ -56,12 +70,13 @@ def check(root: Path, fixes: bool = False) -> list[str]:
         return [f"{DOCUMENT}: the lines that stand around the table of commands are not there once each"]
     before, rest = document.split(BEGIN)
     now, behind = rest.split(END)
+    found = unknown(root, text, before + behind)
     if now.strip() == wanted:
-        return []
+        return found
     if fixes:
         (root / DOCUMENT).write_text(f"{before}{BEGIN}\n{wanted}\n{END}{behind}")
-        return []
-    return [f"{DOCUMENT}: the table of commands differs from {ROWS}: tests/checks/commands.py --fix writes it anew"]
+        return found
+    return [f"{DOCUMENT}: the table of commands differs from {ROWS}: tests/checks/commands.py --fix writes it anew", *found]
 
 
 if __name__ == "__main__":

@@ -203,6 +203,13 @@ class TextRulesTest(Invented):
         self.write("protocol/clients/cli/session.cpp", "// a\n  std::fwrite(text);\n")
         self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["protocol/clients/cli/commands/a.cpp:2"])
 
+    def test_a_comparison_by_the_order_of_enumerators_is_caught_in_the_product(self):
+        text = ("// a\nenum class kind { get, range };\n  if (one.kind < ns::kind::range && kind::get <= two &&\n"
+                "      kind::get == two && size < limits::most && sum<kind::get>(3) < 4) {\n")
+        self.write("server/a.cpp", text)
+        self.write("bench/a.cpp", text)
+        self.assertEqual([text.split(": ")[0] for text in text_rules.check(self.root)], ["server/a.cpp:3", "server/a.cpp:3"])
+
     def test_leftovers_are_caught(self):
         self.write("index/a.cpp", "// a\n// TO" "DO: later\n")
         self.assertEqual(text_rules.check(self.root), ["index/a.cpp:2: contains TO" "DO"])

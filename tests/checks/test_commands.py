@@ -1,4 +1,4 @@
-"""A table of commands that differs from the rows is caught, and --fix writes it anew."""
+"""Documents and dictionaries that do not know a row are caught, and --fix writes the table of commands anew."""
 
 import unittest
 
@@ -10,8 +10,9 @@ BARE = '    {verb::shutdown, "shutdown", control, {}, parse_shutdown},\n'
 
 
 class CommandsTest(Invented):
-    def violations(self, rows, document, fixes=False):
+    def violations(self, rows, document, fixes=False, dictionary='"get "\n"now shutdown"\n'):
         self.write(commands.ROWS, rows)
+        self.write(commands.DICTIONARY, dictionary)
         self.write(commands.DOCUMENT, document)
         return commands.check(self.root, fixes)
 
@@ -21,12 +22,19 @@ class CommandsTest(Invented):
         self.assertIn("| `shutdown` | control | administrator | other |  |", table)
 
     def test_another_table_is_caught_and_mended(self):
-        document = f"a\n{commands.BEGIN}\n| old |\n{commands.END}\nb\n"
+        document = f"a\n{commands.BEGIN}\n| old |\n{commands.END}\n`get`\n"
         self.assertEqual(len(self.violations(ROW, document)), 1)
         self.assertEqual(self.violations(ROW, document, fixes=True), [])
         self.assertEqual(commands.check(self.root), [])
         written = (self.root / commands.DOCUMENT).read_text()
-        self.assertTrue(written.startswith("a\n") and written.endswith("\nb\n"))
+        self.assertTrue(written.startswith("a\n") and written.endswith("\n`get`\n"))
+
+    def test_a_command_that_document_or_dictionary_lacks_is_caught(self):
+        def document(prose):
+            return f"{commands.BEGIN}\n{commands.table(ROW + BARE)}\n{commands.END}\n{prose}\n"
+        self.assertEqual(self.violations(ROW + BARE, document("`get` `shutdown`")), [])
+        self.assertEqual(len(self.violations(ROW + BARE, document("`gets` `shutdown`"))), 1)
+        self.assertEqual(len(self.violations(ROW + BARE, document("`get` `shutdown`"), dictionary='"gets "\n"shutdown"\n')), 1)
 
     def test_rows_and_documents_that_are_not_understood_are_caught(self):
         document = f"{commands.BEGIN}\n{commands.END}\n"

@@ -19,6 +19,10 @@ PROGRAMS = ("bench/", "protocol/", "server/")
 CLI = "protocol/clients/cli/"
 CLI_PRINTS = re.compile(r"std::(?:v?f?printf|f?puts|f?putc|putchar|fwrite|cout|cerr)\b")
 CLI_DOORS = {CLI + name for name in ("session.cpp", "text/complain.cpp", "program.cpp", "shell/shell.cpp", "transfer/progress.cpp")}
+# An enumerator that is added in the middle would change such a comparison, and no compiler says so.
+ORDER = re.compile(r"[<>]=? (?:\w+::)*(\w+)::\w+\b(?!::|[(<{])|\b(?:\w+::)*(\w+)::\w+ [<>]=? ")
+ENUMERATION = re.compile(r"\benum class (\w+)")
+PRODUCT = ("runtime/", "index/", "protocol/", "config/", "server/")
 CHECKED = (".hpp", ".cpp", ".py", ".sh", ".txt", ".cmake", ".md")
 
 
@@ -45,9 +49,17 @@ def check_cpp(name: str, lines: list[str], headers: set[str]) -> list[str]:
     return found
 
 
+def check_orders(name: str, lines: list[str], enumerations: set[str]) -> list[str]:
+    return [f"{name}:{number}: leans on the order of {match.group(1) or match.group(2)}'s enumerators: use a predicate"
+            for number, line in enumerate(lines, 1)
+            for match in ORDER.finditer(line.split("//")[0])
+            if {match.group(1), match.group(2)} & enumerations]
+
+
 def check(root: Path) -> list[str]:
     found = []
     cpp = set(sources.cpp_files(root))
+    enumerations = {found for name in cpp for found in ENUMERATION.findall(sources.read(root, name))}
     for name in sources.all_files(root):
         if not name.endswith(CHECKED) and name not in ("server/quickstart", "tests/run"):
             continue
@@ -60,6 +72,8 @@ def check(root: Path) -> list[str]:
                   for number, line in enumerate(lines, 1) if (match := FORBIDDEN.search(line))]
         if name in cpp:
             found += check_cpp(name, lines, cpp)
+            if name.startswith(PRODUCT):
+                found += check_orders(name, lines, enumerations)
     return found
 
 

@@ -13,6 +13,7 @@ import subprocess
 
 from setting import ROOT, wait_for
 
+START_S = 600  # limit until all brokers answer
 PROGRAM = ROOT / "server/cluster/brokers"
 
 
@@ -31,6 +32,7 @@ class Brokers:
             shutil.rmtree(directory / str(n), ignore_errors=True)  # files of an earlier run; the program is kept
             self.start(n)
         self.addresses = self.run("list")
+        wait_for(self.all_answer, "an answer of all brokers", self.logs, START_S)
 
     def run(self, *arguments: str, place=None) -> str:
         command = [str(PROGRAM), str(self.directory), *arguments]
@@ -43,6 +45,21 @@ class Brokers:
 
     def pid(self, n: int) -> int:
         return int((self.directory / str(n) / "pid").read_text())
+
+    def all_answer(self) -> bool:
+        """Whether each broker answers, and knows all three as alive."""
+        ended = [n for n in (1, 2, 3) if not self.runs(n)]
+        assert not ended, f"brokers that ended when they had started: {ended}{self.logs()}"
+        try:
+            return all(metadata(address)[0] == {1, 2, 3} for address in self.each_address())
+        except OSError:
+            return False
+
+    def each_address(self) -> list:
+        return [(host, int(port)) for host, _, port in (address.rpartition(":") for address in self.addresses.split(","))]
+
+    def logs(self) -> str:
+        return "".join(f"\n== broker {n}: {(self.directory / str(n) / 'broker.log').read_text(errors='replace')[-2000:]}" for n in (1, 2, 3))
 
     def send(self, n: int, what: int) -> None:
         os.kill(self.pid(n), what)
@@ -75,10 +92,9 @@ class Brokers:
 
     def leader(self, topic: str, partition: int) -> int:
         """The number of the broker that leads a partition, by any broker's account; 0 if none answers."""
-        for address in self.addresses.split(","):
-            host, _, port = address.rpartition(":")
+        for address in self.each_address():
             try:
-                found = leaders((host, int(port)), topic).get(partition, 0)
+                found = metadata(address, topic)[1].get(partition, 0)
             except OSError:
                 continue
             if found > 0:
@@ -86,10 +102,11 @@ class Brokers:
         return 0
 
 
-def leaders(address: tuple, topic: str, timeout: float = 1.0) -> dict:
-    """By partition: the leading broker's number. Sends Kafka's request Metadata, version 1."""
-    name = topic.encode()
-    request = struct.pack(">hhih", 3, 1, 1, -1) + struct.pack(">ih", 1, len(name)) + name
+def metadata(address: tuple, *topics: str, timeout: float = 10.0) -> tuple:
+    """The numbers of the brokers that are alive, and by partition of the topics the leading broker's number. Sends Kafka's
+    request Metadata, version 1."""
+    names = b"".join(struct.pack(">h", len(topic)) + topic.encode() for topic in topics)
+    request = struct.pack(">hhih", 3, 1, 1, -1) + struct.pack(">i", len(topics)) + names
     with socket.create_connection(address, timeout=timeout) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         reply = io.BytesIO(received(connection, struct.unpack(">i", received(connection, 4))[0]))
@@ -101,8 +118,10 @@ def leaders(address: tuple, topic: str, timeout: float = 1.0) -> dict:
         return reply.read(max(number("h"), 0))
 
     number("i")  # the request's number
+    alive = set()
     for _ in range(number("i")):  # brokers: number, host, port, rack
-        number("i"), text(), number("i"), text()
+        alive.add(number("i"))
+        text(), number("i"), text()
     number("i")  # the controller's number
     found = {}
     for _ in range(number("i")):  # topics: error, name, internal
@@ -113,7 +132,7 @@ def leaders(address: tuple, topic: str, timeout: float = 1.0) -> dict:
             found[partition] = found_leader
             for _ in range(2):  # replicas, and replicas in sync
                 reply.read(4 * number("i"))
-    return found
+    return alive, found
 
 
 def received(connection: socket.socket, size: int) -> bytes:

@@ -97,12 +97,12 @@ class Node:
         self.process.send_signal(signal.SIGCONT)
         self.process.terminate()
         try:
-            return self.process.wait(timeout=30)
+            return self.process.wait(timeout=120)
         except subprocess.TimeoutExpired:
             self.kill()
             return -1
 
-    def stats(self, seconds: float = 1.0) -> dict:
+    def stats(self, seconds: float = 10.0) -> dict:
         """The figures of `stats cluster`; empty if the node does not answer."""
         try:
             line = Line(self.address, seconds)

@@ -43,19 +43,19 @@ class Plan:
         return Limits(**dict(self.limits))
 
 
-_SCHEDULED = (("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling"))
+_ADAPTING = (("experimental.index.leaves", "auto"),)
 _SMALL = (("value_bytes", 50_000), ("scan_items", 50), ("locked_items", 2000))
 
 PLANS = [
     Plan("one client, one worker", workers=1, clients=1),
     Plan("three clients and a noisy one, two workers", noise=True),
-    Plan("one client, leaves by scheduling", clients=1, settings=_SCHEDULED),
+    Plan("one client", clients=1),
     Plan("five clients, small limits, one worker", workers=1, clients=5, dense=600, limits=_SMALL, length=150),
-    Plan("three clients and a noisy one, leaves by scheduling", noise=True, settings=_SCHEDULED[:1]),
+    Plan("three clients and a noisy one, leaves that adapt", noise=True, settings=_ADAPTING),
     Plan("two clients and a noisy one, long runs and sweeps", clients=2, noise=True, ticks=True, dense=20_000, runs=10, length=1500),
     Plan("two clients, few keys, two slots, three workers", workers=3, clients=2, dense=120, length=600, settings=(("experimental.toggle.slots", "2"),)),
-    Plan("two clients, few keys, buckets with hosts, three workers", workers=3, clients=2, dense=120, length=600,
-         settings=(("experimental.toggle.order", "toggle"), ("experimental.toggle.hosts", "true"), ("experimental.toggle.slots", "2"))),
+    Plan("two clients, few keys, buckets, three workers", workers=3, clients=2, dense=120, length=600,
+         settings=(("experimental.toggle.order", "toggle"), ("experimental.toggle.slots", "2"))),
 ]
 
 

@@ -14,7 +14,7 @@ namespace {
 
 // The second byte of an input, as bits: '@' for none, 'A' for two workers, and so on.
 constexpr unsigned kTwoWorkers = 1;
-constexpr unsigned kBoundLeaves = 2;
+constexpr unsigned kHotLeaves = 2;
 constexpr unsigned kNarrow = 4;  ///< small limits, and a client that reads slowly
 constexpr unsigned kShortOfMemory = 8;
 constexpr unsigned kEvicts = 16;
@@ -41,7 +41,7 @@ std::string unfolded(std::string_view input) {
 ServerPlan plan_of(unsigned char cuts, unsigned kind) {
   const auto has = [kind](unsigned bit) { return (kind & bit) != 0; };
   return {.workers = has(kTwoWorkers) ? std::size_t{2} : std::size_t{1},
-          .bound_leaves = has(kBoundLeaves),
+          .hot_leaves = has(kHotLeaves),
           .small_limits = has(kNarrow),
           .short_of_memory = has(kShortOfMemory),
           .evicts = has(kEvicts),

@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "runtime/base/clock.hpp"
+#include "runtime/base/random.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/session/session.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/fuzz/owed.hpp"
 #include "tests/unit/index/tree_drain.hpp"
+#include "tests/unit/index/turned_leaf.hpp"
 
 namespace mxkv::fuzz {
 namespace {
@@ -39,8 +41,10 @@ runtime::RuntimeOptions runtime_options(const ServerPlan& plan) {
 
 server::StoreOptions store_options(const ServerPlan& plan, const config::LimitOptions& limits) {
   server::StoreOptions options;
-  options.tree.leaves =
-      plan.bound_leaves ? runtime::primitive::optimistic_scheduling : runtime::primitive::optimistic_latch;
+  if (plan.hot_leaves) {
+    options.tree.leaves_adapt = true;
+    options.tree.limits = {.leaf = 4, .inner = 4};  // a leaf that is the root stays cold
+  }
   options.ranges = {.items = limits.scan_items, .bytes = limits.scan_bytes, .time_ns = 5'000'000};
   options.value_bytes = limits.value_bytes;
   options.evict = plan.evicts;
@@ -281,6 +285,9 @@ class SteppedServer {
   /// A round of each worker. False: no worker did anything.
   bool step() {
     bool moves = false;
+    if (plan_.hot_leaves) {
+      index::testing::turn_some_leaf(store_.tree(), random_, runtime_.worker(WorkerId{0}));
+    }
     for (Client& client : clients_) {
       moves = client.worker().step() || moves;
     }
@@ -329,6 +336,7 @@ class SteppedServer {
   config::LimitOptions limits_;
   runtime::ManualClock clock_;
   Nobody nobody_;
+  runtime::Random random_{1};
   runtime::Runtime runtime_;
   server::Store store_;
   std::deque<Client> clients_;

@@ -17,7 +17,7 @@ namespace mxkv::fuzz {
 /// What kind of server it is, and how clients send and read.
 struct ServerPlan {
   std::size_t workers = 1;       ///< one or two; each has a client
-  bool bound_leaves = false;     ///< writers run in their leaf's pool
+  bool hot_leaves = false;       ///< leaves are small, and their writers run in pools now and then
   bool small_limits = false;     ///< of turns, pipelines and output
   bool short_of_memory = false;  ///< hardly any room for items
   bool evicts = false;           ///< makes room; time passes then

@@ -96,62 +96,16 @@ class PrimitiveTest(ServerCase):
         return counts(client, "conflicts") != counts(client, "conflicts")
 
 
-@mxkv_only("pools")
-class FrequencyTest(ServerCase):
-    options = Options(workers=2, settings=(("experimental.index.leaves", "optimistic_scheduling"), ("experimental.stealing", "off"),
-                                           ("server.balance", "off")))
-
-    def test_leaves_go_to_the_pools_of_both_workers_whoever_made_them(self):
-        client = self.connect()
-        load(client)
-        before = counts(client, "bound")
-        writers = Writers(self, [b"a%05d" % i for i in range(_KEYS)])
-        writers.turn()
-        self.assertEqual(writers.wrong, [])
-        grown = [after - then for then, after in zip(before, counts(client, "bound"))]
-        self.assertGreaterEqual(sum(grown), 40_000)
-        self.assertGreater(min(grown), 0.3 * sum(grown), grown)
-
-
-@mxkv_only("stealing and rebalancing")
-class HotKeyTest(ServerCase):
-    options = Options(workers=2, settings=(("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.rebalance.strategy", "objects"), ("experimental.rebalance.period", "10ms"),
-                                           ("experimental.stealing", "machine"), ("server.balance", "off")))
-
-    def test_a_pool_of_one_hot_key_is_not_stolen_back_and_forth(self):
-        client = self.connect()
-        load(client)
-        writers, ends = Writers(self, [b"a02000"]), threading.Event()
-
-        def write_on() -> None:
-            while not ends.is_set():
-                writers.turn()
-        writing = threading.Thread(target=write_on)
-        writing.start()
-        self.addCleanup(lambda: (ends.set(), writing.join()))
-
-        def comes_to_rest() -> bool:
-            stolen, ran = sum(counts(client, "pools_stolen")), sum(counts(client, "bound"))
-            wait_for(lambda: sum(counts(client, "bound")) - ran > 40_000, "writes go on", 60)
-            return sum(counts(client, "pools_stolen")) - stolen <= 10
-        wait_for(comes_to_rest, "stealing ends", 120)
-        self.assertEqual(writers.wrong, [])
-
-
-@mxkv_only("priorities and places")
+@mxkv_only("priorities")
 class PriorityTest(ServerCase):
-    options = Options(workers=2, settings=(("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.epoch.interval", "5ms"), ("experimental.stealing", "off"),
-                                           ("server.balance", "off")))
+    options = Options(workers=2, settings=(("experimental.epoch.interval", "5ms"), ("server.balance", "off")))
 
-    def test_separators_are_urgent_reclamation_waits_and_replies_go_home(self):
+    def test_separators_are_urgent_and_reclamation_waits(self):
         client = self.connect()
-        before = {name: sum(counts(client, name)) for name in ("urgent", "low", "placed")}
+        before = {name: sum(counts(client, name)) for name in ("urgent", "low")}
         load(client)
         after = {name: sum(counts(client, name)) for name in before}
         self.assertGreater(after["urgent"] - before["urgent"], _KEYS / 100, "leaves split")
-        self.assertGreater(after["placed"] - before["placed"], _KEYS / 10, "those that were written on the other worker")
         writers = Writers(self, [b"a%05d" % i for i in range(_KEYS)], writers=2)
         writers.turn()
         self.assertEqual(writers.wrong, [])

@@ -218,20 +218,19 @@ class PrintConfigTest(ConfigCase):
 
 @mxkv_only("its switches")
 class ExperimentalTest(ConfigCase):
-    WARNING = "experimental.rebalance.strategy: has no effect: no pool holds work while "
+    WARNING = "experimental.pools: has no effect: no pool holds work while "
 
     def test_a_switch_without_effect_is_a_warning_of_check_and_print_config_and_at_start(self):
-        file = self.file("workers: 2\nexperimental:\n  rebalance: {strategy: objects}\n")
+        file = self.file("workers: 2\nexperimental:\n  pools: 7\n")
         for command in (("check", file), ("print-config", "--config", file), ("print-config", "--effective", "--config", file)):
             with self.subTest(command):
                 done = run(*command)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertRegex(done.stderr, rf"^{file}:3:25: warning: {self.WARNING}.*\n$")
-        self.assertIn(f"{file}:3:25: {self.WARNING}", self.served(lambda client: None, "--config", file))
+                self.assertRegex(done.stderr, rf"^{file}:3:10: warning: {self.WARNING}.*\n$")
+        self.assertIn(f"{file}:3:10: {self.WARNING}", self.served(lambda client: None, "--config", file))
 
     def test_with_the_others_that_it_needs_it_is_none(self):
-        file = self.file("workers: 2\nexperimental:\n  rebalance: {strategy: objects}\n"
-                         "  index: {leaves: optimistic_scheduling}\n")
+        file = self.file("workers: 2\nexperimental:\n  pools: 7\n  index: {leaves: auto}\n")
         self.told("check", file)
         self.told("print-config", "--config", file)
         self.assertNotIn("has no effect", self.served(lambda client: None, "--config", file))
@@ -243,6 +242,15 @@ class ExperimentalTest(ConfigCase):
         self.assertEqual(self.refused("--config", file), ["mxkvd: " + error])
         self.assertEqual(self.refused("print-config", "--set", "order=nls"),
                          ["mxkvd: --set order: is now experimental.order"])
+
+    def test_a_removed_switch_is_an_error_of_every_command_that_says_what_to_do(self):
+        file = self.file("workers: 2\nexperimental:\n  toggle: {order: toggle, hosts: true}\n")
+        error = f"{file}:3:27: experimental.toggle.hosts: was removed: buckets have no hosts (delete the key)"
+        self.assertEqual(self.refused("check", file), [error])
+        self.assertEqual(self.refused("--config", file), ["mxkvd: " + error])
+        self.assertEqual(self.refused("print-config", "--set", "experimental.epoch.mode=task"), [
+            "mxkvd: --set experimental.epoch.mode: was removed: a worker always publishes its epoch once for many tasks "
+            "(delete the key)"])
 
     def test_print_config_shows_the_section_and_takes_what_it_shows(self):
         shown = self.told("print-config", "--set", "experimental.toggle.slots=3")

@@ -133,9 +133,6 @@ class Sequence:
         self.expected.clear()
 
 
-_BOUND = (("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling"))
-
-
 class DependentWritesOneWorkerTest(DependentWrites, ServerCase):
     options = Options(workers=1)
 
@@ -144,12 +141,7 @@ class DependentWritesTwoWorkersTest(DependentWrites, ServerCase):
     options = Options(workers=2)
 
 
-@mxkv_only("how writers of a node are kept apart")
-class DependentWritesBoundTest(DependentWrites, ServerCase):
-    """Writers of a node run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=_BOUND)
-
-
-@mxkv_only("how writers of a node are kept apart")
-class DependentWritesBoundOneWorkerTest(DependentWrites, ServerCase):
-    options = Options(workers=1, settings=_BOUND)
+@mxkv_only("how writers of a leaf are kept apart")
+class DependentWritesAdaptingTest(DependentWrites, ServerCase):
+    """Writers of a contended leaf run on one worker, which need not be the connection's."""
+    options = Options(workers=2, settings=(("experimental.index.leaves", "auto"),))

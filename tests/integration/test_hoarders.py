@@ -193,11 +193,9 @@ class StrangersTest(DaemonCase):
 @mxkv_only("a limit on all memory")
 class ExpiredAtOnceTest(ServerCase):
     """The tasks that remove very many items take little memory, and give it back."""
-    # A node has no concurrent writers here, so the test sees expiry under pressure alone. A turn's items exceed the memory.
+    # No two workers write to a leaf, so the test sees expiry under pressure alone. A turn's items exceed the memory.
     limit_mib = 64 if LONG else 24
-    options = Options(memory_mib=limit_mib, settings=(("experimental.index.leaves", "optimistic_scheduling"),
-                                                      ("experimental.index.inner", "optimistic_scheduling"),
-                                                      ("server.debug_time", "true")))
+    options = Options(workers=1, memory_mib=limit_mib, settings=(("server.debug_time", "true"),))
 
     def test_tasks_take_a_small_part_of_the_memory(self):
         client = self.connect(timeout=_PATIENCE_S)

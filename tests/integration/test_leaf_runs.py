@@ -117,7 +117,6 @@ class ExpiringRuns:
 
 
 _CLOCK = (("server.debug_time", "true"),)
-_BOUND = (("experimental.index.leaves", "optimistic_scheduling"), ("experimental.index.inner", "optimistic_scheduling"))
 
 
 @mxkv_only("sweeps, and a clock that can be moved")
@@ -131,6 +130,6 @@ class ExpiringRunsTwoWorkersTest(ExpiringRuns, OwnServerCase):
 
 
 @mxkv_only("sweeps, and a clock that can be moved")
-class ExpiringRunsBoundTest(ExpiringRuns, OwnServerCase):
-    """Writers of a node run on one worker."""
-    options = Options(workers=2, settings=_CLOCK + _BOUND)
+class ExpiringRunsAdaptingTest(ExpiringRuns, OwnServerCase):
+    """Writers of a contended leaf run on one worker."""
+    options = Options(workers=2, settings=_CLOCK + (("experimental.index.leaves", "auto"),))

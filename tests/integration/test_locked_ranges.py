@@ -201,19 +201,18 @@ class RangeTouchTest(LockedCase):
         self.assertEqual(self.client.get(b"large"), value)
 
 
-class BoundLockedPageTest(LockedPageTest):
-    """Writers of a leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "2")))
+class TwoSlotsLockedPageTest(LockedPageTest):
+    """Nearly every operation meets the others, and single writes."""
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.toggle.slots", "2")))
 
 
-class BoundEmptySlotsTest(EmptySlotsTest):
-    options = Options(workers=1, settings=BoundLockedPageTest.options.settings[:-1])
+class OneWorkerEmptySlotsTest(EmptySlotsTest):
+    options = Options(workers=1, settings=TwoSlotsLockedPageTest.options.settings[:-1])
 
 
-class BoundLockedDeleteTest(LockedDeleteTest):
-    options = BoundLockedPageTest.options
+class TwoSlotsLockedDeleteTest(LockedDeleteTest):
+    options = TwoSlotsLockedPageTest.options
 
 
-class BoundRangeTouchTest(RangeTouchTest):
-    options = Options(workers=3, settings=BoundLockedPageTest.options.settings)
+class TwoSlotsRangeTouchTest(RangeTouchTest):
+    options = Options(workers=3, settings=TwoSlotsLockedPageTest.options.settings)

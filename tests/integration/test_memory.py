@@ -83,6 +83,45 @@ class FullTest(OwnServerCase):
         self.assertGreater(self.fill(b"after", 5000), self.limit_mib // 2 * _MIB // 5000)
 
 
+@mxkv_only("memcached has no freed memory on its way")
+class FreedMemoryTest(OwnServerCase):
+    """Stores wait for memory that was just freed. Here it would come back by itself after ten seconds."""
+    limit_mib = 64
+    options = Options(memory_mib=limit_mib, settings=(
+        ("memory.when_full", "error"), ("experimental.epoch.interval", "10s"), ("experimental.epoch.bytes", "1GiB")))
+    value = b"x" * 100_000
+
+    def fill(self) -> int:
+        for count in range(self.limit_mib * _MIB // len(self.value)):
+            reply = self.client.set(b"k%06d" % count, self.value)
+            if reply == _FULL:
+                return count
+            self.assertEqual(reply, b"STORED")
+        self.fail("more than the limit was stored")
+
+    def test_stores_right_after_a_mass_delete_are_not_refused(self):
+        others = [self.connect(timeout=_PATIENCE_S) for _ in range(4)]  # some of them at the other worker
+        for prefix, free in ((b"range", lambda: others[0].ask(b"mx k p")), (b"flush", lambda: others[1].ask(b"flush_all")),
+                             (b"delete", lambda: {others[i % 4].ask(b"delete k%06d" % i) for i in range(stored)})):
+            with self.subTest(how=prefix):
+                self.client.ask(b"flush_all")
+                stored = self.fill()
+                self.assertGreater(stored, self.limit_mib * _MIB // len(self.value) // 2)
+                free()
+                replies = [others[i % 4].set(prefix + b"%06d" % i, self.value) for i in range(stored * 9 // 10)]
+                self.assertEqual(replies.count(b"STORED"), len(replies), f"{replies.count(_FULL)} of {len(replies)} refused")
+
+    def test_a_few_deleted_values_make_room_for_others_at_once(self):
+        stored = self.fill()
+        other = self.connect(timeout=_PATIENCE_S)
+        self.assertEqual(other.set(b"more", self.value * 9), _FULL)
+        for first in range(0, scaled(stored - 8, 80), 8):
+            for key in range(first, first + 8):  # stored one after the other, so that whole spans become free
+                self.assertEqual(self.client.ask(b"delete k%06d" % key), b"DELETED")
+            for key in range(6):
+                self.assertEqual(other.set(b"new%d.%d" % (first, key), self.value), b"STORED")
+
+
 @mxkv_only("memcached moves slabs, not items")
 class EvacuationTest(OwnServerCase):
     """If each span has few items left, the rest of the span serves other sizes."""

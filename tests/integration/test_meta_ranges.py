@@ -173,13 +173,6 @@ class DeleteTest(MetaCase):
         self.assertEqual(self.client.line(), b"MN")
 
 
-@mxkv_only("mx")
-class BoundDeleteTest(DeleteTest):
-    """Writers of a leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.index.inner", "optimistic_scheduling")))
-
-
 @mxkv_only("mr, mx")
 class ModelTest(MetaCase):
     """Random operations, each against a dictionary."""

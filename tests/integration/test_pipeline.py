@@ -174,15 +174,9 @@ class PrefetchDistanceTest(PipelineProperties, ServerCase):
     options = Options(workers=2, settings=(UNHURRIED, ("experimental.prefetch.mode", "distance"), ("experimental.prefetch.distance", "8")))
 
 
-@mxkv_only("how nodes are synchronised")
-class ScheduledNodesTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.index.inner", "optimistic_scheduling")))
-
-
-@mxkv_only("epochs")
-class EpochATaskTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("experimental.epoch.mode", "task")))
+@mxkv_only("how leaves are synchronised")
+class AdaptingLeavesTest(PipelineProperties, ServerCase):
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "auto")))
 
 
 @mxkv_only("limits")

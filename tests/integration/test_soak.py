@@ -196,7 +196,6 @@ class SoakFourWorkersTest(Soak, OwnServerCase):
 
 @mxkv_only("ranges, batches, and a clock that can be moved")
 @unittest.skipUnless(environment.SOAK_S, "by hand: MXKV_SOAK_S")
-class SoakBoundTest(Soak, OwnServerCase):
-    """Writers of a node run on one worker: many more tasks wait, which take memory."""
-    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("experimental.index.leaves", "optimistic_scheduling"),
-                                                                          ("experimental.index.inner", "optimistic_scheduling")))
+class SoakAdaptingTest(Soak, OwnServerCase):
+    """Writers of a contended leaf run on one worker: more tasks wait, which take memory."""
+    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("experimental.index.leaves", "auto"),))

@@ -147,12 +147,11 @@ class StatsTest(ServerCase):
 
 @mxkv_only("own groups")
 class RuntimeModesTest(ServerCase):
-    options = Options(workers=1, settings=(("experimental.index.leaves", "optimistic_scheduling"), ("experimental.epoch.mode", "task")))
+    options = Options(workers=1, settings=(("experimental.order", "nls"),))
 
-    def test_runtime_tells_how_nodes_are_synchronised_and_epochs_published(self):
+    def test_runtime_tells_the_switches_in_force(self):
         stats = self.connect().stats(b"runtime")
-        self.assertEqual((stats["leaves"], stats["inner_nodes"], stats["epochs"]),
-                         ("optimistic_scheduling", "optimistic_latch", "task"))
+        self.assertEqual((stats["leaves"], stats["order"]), ("optimistic_latch", "nls"))
         self.assertEqual((stats["worker:0:prefetch"], stats["worker:0:prefetch_in_force"]), ("at_spawn", "at_spawn"))
         self.assertEqual((stats["misplaced_submits"], stats["worker:0:misplaced"]), ("0", "0"))
 
@@ -281,49 +280,6 @@ class TunedPrefetchTest(ServerCase):
             return "at_spawn" in tried and len(tried) > 1
         wait_for(both_were_tried, "a survey", _PATIENCE_S)
         self.assertLessEqual(tried, {"at_spawn", *map(str, range(1, 65))})
-
-
-@mxkv_only("rebalancing")
-class RebalancedTest(ServerCase):
-    # Writers of a node run in its pool, and no worker steals: the nodes that one connection loaded belong to one worker's pools.
-    options = Options(workers=2, settings=(("experimental.rebalance.strategy", "objects"), ("experimental.rebalance.period", "10ms"),
-                                           ("experimental.stealing", "off"),
-                                           ("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.index.inner", "optimistic_scheduling")))
-    COUNTERS = 2000
-
-    def moved(self, client) -> int:
-        stats = client.stats(b"runtime")
-        self.assertEqual(stats["rebalance"], "objects")
-        return sum(int(stats[f"worker:{worker}:{what}"]) for worker in (0, 1) for what in ("pools_moved", "objects_moved"))
-
-    def test_pools_or_nodes_move_and_every_write_is_done_once_and_in_order(self):
-        clients = [self.connect() for _ in range(4)]
-        clients[0].send(b"".join(block(b"set", b"counter%04d" % i, b"0") for i in range(self.COUNTERS)))
-        self.assertEqual({clients[0].line() for _ in range(self.COUNTERS)}, {b"STORED"})
-        chance = random.Random(1)
-        self.rounds, depth = 0, 20
-
-        def some_moved() -> bool:
-            for _ in range(20):
-                others = [b"counter%04d" % chance.randrange(1, self.COUNTERS) for _ in range(10 * depth)]
-                burst = b"incr counter0000 1\r\n" * depth + b"".join(b"incr %s 1\r\n" % key for key in others)
-                for client in clients:
-                    client.send(burst)
-                for client in clients:
-                    values = [int(client.line()) for _ in range(depth)]
-                    self.assertEqual(values, sorted(set(values)))
-                    for _ in others:
-                        self.assertGreater(int(client.line()), 0)
-                self.rounds += 1
-            return self.moved(clients[0]) > 0
-        wait_for(some_moved, "a move", _PATIENCE_S)
-        some_moved()  # writes go on after the move
-        total = 0
-        for i in range(self.COUNTERS):
-            total += int(clients[0].ask(b"incr counter%04d 0" % i))
-        self.assertEqual(int(clients[0].ask(b"incr counter0000 0")), self.rounds * depth * len(clients))
-        self.assertEqual(total, self.rounds * 11 * depth * len(clients))
 
 
 class ThreadsTest(ServerCase):

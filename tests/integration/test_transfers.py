@@ -190,21 +190,15 @@ class TransferTest(MetaCase):
         self.assertEqual(self.sum(self.client), SUM)
 
 
-class BoundTransferTest(TransferTest):
-    """Writers of a leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.index.leaves", "optimistic_scheduling"),
-                                           ("experimental.index.inner", "optimistic_scheduling"), ("experimental.toggle.slots", "3")))
+class AdaptingTransferTest(TransferTest):
+    """Writers of a contended leaf run on one worker, which need not be the connection's."""
+    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.index.leaves", "auto"),
+                                           ("experimental.toggle.slots", "3")))
 
 
 class ToggleTransferTest(TransferTest):
     """Operations are ordered by buckets of keys."""
     options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.toggle.order", "toggle")))
-
-
-class HostedTransferTest(TransferTest):
-    """Operations are ordered by buckets, and run on the buckets' workers."""
-    options = Options(workers=3, settings=(*ToggleTransferTest.options.settings, ("experimental.toggle.hosts", "true"),
-                                           ("experimental.toggle.slots", "5")))
 
 
 class PlainTransferTest(TransferTest):

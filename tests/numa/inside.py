@@ -315,15 +315,6 @@ class MachineTest(unittest.TestCase):
             self.assertAlmostEqual(grown[f"remote_accesses:{what}"], every * (nodes - 1) / nodes, delta=every / 50 + 2)
         self.assertEqual(grown["remote_accesses"], grown["node:0:remote_accesses"])
 
-    def test_inner_nodes_of_an_interleaved_index_are_on_all_nodes_alike(self):
-        grown = self.look_up_everywhere("--set", "experimental.index.upper_levels=interleaved")
-        nodes = len(CPUS_OF_NODE)
-        inner = grown["sampled_accesses:inner"]
-        self.assertAlmostEqual(grown["remote_accesses:inner"], inner * (nodes - 1) / nodes, delta=inner / 6)
-        for node in range(1, nodes):
-            self.assertAlmostEqual(grown[f"node:{node}:remote_accesses"], inner * (nodes - 1) / nodes / nodes,
-                                   delta=inner / 6)
-
     def test_workers_of_other_nodes_take_part_in_taking_a_tree_apart(self):
         daemon = self.start("--memory", "256MiB")
         deadline = time.monotonic() + SECONDS

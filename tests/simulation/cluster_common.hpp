@@ -50,6 +50,7 @@ index::testing::HistoryEntry history_entry(const Request& request, index::testin
 
 inline void add_counters(server::ShardCounters& sum, const server::ShardCounters& other) {
   sum.claims += other.claims;
+  sum.spared += other.spared;
   sum.terms += other.terms;
   sum.ousted += other.ousted;
   sum.yielded += other.yielded;

@@ -64,7 +64,7 @@ void ClusterProcess::run(Timeline::Action action) {
 }
 
 void ClusterProcess::tick() {
-  shard_.tick();
+  shard_.tick(true, place_.dice.permille(300));  // words of the owner arrive by chance
   const bool settled = shard_.unanswered() == 0 && acknowledged_ == epoch_ && shard_.state().whole();
   const bool usual = shard_.now() == Shard::role::follows || shard_.now() == Shard::role::owns;
   if (settled && usual && place_.dice.permille(10)) {

@@ -51,6 +51,7 @@ TEST(ClusterSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
   EXPECT_GT(paths.voids, some / 10);
   EXPECT_GT(paths.unknown, some);
   EXPECT_GT(paths.shards.claims, some);
+  EXPECT_GT(paths.shards.spared, some / 10);
   EXPECT_GT(paths.shards.terms, 2 * some);
   EXPECT_GT(paths.shards.ousted, some / 2);
   EXPECT_GT(paths.shards.yielded, some / 10);

@@ -95,6 +95,7 @@ class World {
     options.lease_ns = any_lease_ns();
     options.margin_permille = plan_.margin_permille;
     options.part_bytes = 60;
+    options.preferred = dice_.permille(500);  // claims of others are late enough to hide a small margin
     options.seed = dice_.below(1U << 30U) + 1;
     options.rules = plan_.rules;
     node.lives.push_back(std::make_unique<ClusterProcess>(

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 
 namespace mxkv::simulation {
 

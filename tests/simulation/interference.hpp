@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "index/checker.hpp"
-#include "tests/simulation/turned_leaf.hpp"
 #include "tests/simulation/world_options.hpp"
 #include "tests/unit/index/taken_blocks.hpp"
+#include "tests/unit/index/turned_leaf.hpp"
 
 namespace mxkv::simulation {
 
@@ -50,7 +50,7 @@ class Interference {
         break;
       case 5:
       case 6:
-        turn_some_leaf(tree_, random_, worker(0));
+        index::testing::turn_some_leaf(tree_, random_, worker(0));
         break;
       default:
         break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/cluster/presence.hpp"
 #include "tests/simulation/cluster_common.hpp"
 
 namespace mxkv::simulation {
@@ -39,6 +40,12 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
               .memory = memory_,
               .clock = place.clock,
               .address_of = [](std::uint64_t process) { return "node" + std::to_string(process); },
+              .lives =
+                  [this](std::uint64_t process) {
+                    const auto heard = heard_ns_.find(process);
+                    return heard != heard_ns_.end() &&
+                           place_.clock.monotonic_ns() < heard->second + 3 * kSecond;
+                  },
               .newest_snapshot = [this](std::uint32_t shard) { return reader_.snapshot(shard); },
               .items_of =
                   [this](std::string_view from, std::string_view to) {
@@ -54,6 +61,7 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
               .info = [this](const std::string& line) { note(line); },
               .warn = [this](const std::string& line) { note(line); }} {
   place_.board.read(read_, reader_);
+  reader_.caught_up();
   const auto open = [this](ClusterEngine& engine) {
     return std::make_unique<ClusterLog>(place_.timeline, place_.dice, engine, place_.link,
                                         [this](Timeline::Action action) {
@@ -72,11 +80,19 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
     options.margin_permille = margin_permille;
     options.part_bytes = 100;
     options.fresh_ns = kStalenessNs / 4;
+    options.preferred = place_.dice.permille(333);
     options.seed = place_.dice.below(1U << 30U) + 1;
     options.rules = place_.shard_rules;
     shards_.push_back(std::make_unique<HostedShard>(around_, id, open(place_.logs[id].changes),
                                                     open(place_.logs[id].snapshots), options));
   }
+  routes_.changes().set_hooks({.asked =
+                                   [this] {
+                                     for (const auto& worker : workers_) {
+                                       worker->wake();
+                                     }
+                                   },
+                               .ended = [this] { ring(); }});
   for (std::size_t i = 0; i < kWorkers; ++i) {
     workers_.push_back(std::make_unique<ShardsWorker>(
         ShardsWorker::Place{.timeline = place_.timeline,
@@ -137,7 +153,7 @@ void ShardsProcess::turn() {
   while (pipeline_.step()) {
   }
   for (const std::uint32_t shard : std::exchange(strayed_, {})) {
-    ++paths_.strayed;
+    note_straggler(shard);
     shards_[shard]->strayed();
   }
   const std::uint64_t now_ns = place_.clock.monotonic_ns();
@@ -152,8 +168,10 @@ void ShardsProcess::turn() {
     return;
   }
   tick_ns_ = now_ns + place_.dice.between(60 * kMs, 120 * kMs);
+  say_word(now_ns);
   if (!place_.link.reads_cut) {
     place_.board.read(read_, reader_);
+    read_words(now_ns);
     for (const std::uint32_t shard : reader_.take_outdated()) {
       place_.board.put(server::snapshot_key(shard), server::write_snapshot_entry(*reader_.snapshot(shard)),
                        place_.link, [](bool /*stored*/) {});
@@ -162,6 +180,27 @@ void ShardsProcess::turn() {
   for (const auto& shard : shards_) {
     if (place_.dice.permille(8)) {
       shard->take_snapshot(200);
+    }
+  }
+}
+
+// As a node's presence, once a second.
+void ShardsProcess::say_word(std::uint64_t now_ns) {
+  if (now_ns < word_ns_) {
+    return;
+  }
+  word_ns_ = now_ns + kSecond;
+  const std::string name = "node" + std::to_string(node_);
+  const server::Presence word{
+      .name = name, .process = node_, .address = name, .peer = name, .version = "1", .shards = {}};
+  place_.board.put(server::presence_key(name), server::write_presence(word), place_.link,
+                   [](bool /*stored*/) {});
+}
+
+void ShardsProcess::read_words(std::uint64_t now_ns) {
+  for (const auto& [name, text, position] : reader_.take_presences()) {
+    if (const auto presence = server::parse_presence(text)) {
+      heard_ns_[presence->process] = now_ns;
     }
   }
 }
@@ -195,11 +234,21 @@ bool ShardsProcess::is_quiet() const {
          std::ranges::none_of(shards_, [](const auto& shard) { return shard->loading(); });
 }
 
+void ShardsProcess::note_straggler(std::uint32_t shard) {
+  ++paths_.strayed;
+  const bool leaves = shards_[shard]->engine().now() == server::Shard::role::leaves;
+  paths_.strayed_behind_yield += leaves || left_[shard] ? 1 : 0;
+}
+
 void ShardsProcess::note(const std::string& line) {
   const auto tells = [&line](const char* what) { return line.find(what) != std::string::npos ? 1U : 0U; };
   paths_.stranded += tells("has been cut off");
   paths_.opened += tells(": serves");
   paths_.left += tells("handed over to another node");
+  if (tells(": serves") + tells("handed over to another node") > 0) {
+    const std::size_t shard = std::stoul(line.substr(std::string_view{"shard "}.size()));
+    left_.at(shard) = tells(": serves") == 0;
+  }
 }
 
 ProcessPaths ShardsProcess::paths() const {
@@ -211,6 +260,7 @@ ProcessPaths ShardsProcess::paths() const {
     paths.workers.held += one.held;
     paths.workers.given_up += one.given_up;
     paths.workers.stragglers += one.stragglers;
+    paths.workers.slow += one.slow;
     paths.workers.parked += one.parked;
     paths.workers.by_replica += one.by_replica;
   }
@@ -227,14 +277,17 @@ void ProcessPaths::add(const ProcessPaths& other) {
   workers.held += other.workers.held;
   workers.given_up += other.workers.given_up;
   workers.stragglers += other.workers.stragglers;
+  workers.slow += other.workers.slow;
   workers.parked += other.workers.parked;
   workers.by_replica += other.workers.by_replica;
   hosted.thrown_away += other.hosted.thrown_away;
   hosted.snapshots_loaded += other.hosted.snapshots_loaded;
   hosted.snapshots_taken += other.hosted.snapshots_taken;
   hosted.snapshots_failed += other.hosted.snapshots_failed;
+  hosted.stayed += other.hosted.stayed;
   add_counters(shards, other.shards);
   strayed += other.strayed;
+  strayed_behind_yield += other.strayed_behind_yield;
   stranded += other.stranded;
   opened += other.opened;
   left += other.left;

@@ -43,6 +43,7 @@ struct ProcessPaths {
   server::HostedCounters hosted;
   server::ShardCounters shards;
   std::uint64_t strayed = 0;
+  std::uint64_t strayed_behind_yield = 0;  ///< of these: the shard had been left in order
   std::uint64_t stranded = 0;
   std::uint64_t opened = 0;
   std::uint64_t left = 0;      ///< in order
@@ -98,6 +99,9 @@ class ShardsProcess {
   void turn();
   void tick();
   void note(const std::string& line);
+  void note_straggler(std::uint32_t shard);
+  void say_word(std::uint64_t now_ns);
+  void read_words(std::uint64_t now_ns);
 
   Place place_;
   std::uint64_t node_;
@@ -109,13 +113,16 @@ class ShardsProcess {
   std::uint64_t tick_ns_ = 0;
   server::Routes routes_;
   server::BoardReader reader_;
-  std::size_t read_ = 0;  ///< of the board
+  std::size_t read_ = 0;                             ///< of the board
+  std::uint64_t word_ns_ = 0;                        ///< when the next word is due
+  std::map<std::uint64_t, std::uint64_t> heard_ns_;  ///< by process: when its last word was read
   server::EpochPipeline pipeline_;
   ShardsMemory memory_;
   server::ShardSurroundings around_;
   std::vector<std::unique_ptr<server::HostedShard>> shards_;
   std::vector<std::unique_ptr<ShardsWorker>> workers_;
   std::vector<std::uint32_t> strayed_;
+  std::array<bool, kShards> left_{};  ///< in order, since it was served last
   ProcessPaths paths_;
 };
 

@@ -66,10 +66,14 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
       {"stranded", all.stranded},
       {"opened", all.opened},
       {"left_in_order", all.left},
+      {"slow_writes", all.workers.slow},
+      {"stragglers", all.workers.stragglers},
+      {"stayed", all.hosted.stayed},
       {"snapshots_taken", all.hosted.snapshots_taken},
       {"snapshots_loaded", all.hosted.snapshots_loaded},
       {"snapshots_failed", all.hosted.snapshots_failed},
       {"terms", all.shards.terms},
+      {"claims_put_off", all.shards.spared},
       {"ousted", all.shards.ousted},
       {"gaps", all.shards.gaps},
       {"appended_again", all.shards.again},
@@ -106,6 +110,11 @@ TEST(ShardsSimulation, NoticesSnapshotsThatAreToldBeforeTheyAreDurable) {
 
 TEST(ShardsSimulation, NoticesMemoryThatIsThrownAwayUnderReads) {
   EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.drops_wait = false}}, kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
+}
+
+TEST(ShardsSimulation, NoticesShardsThatAreLeftBeforeTheirWritesHaveEnded) {
+  EXPECT_LT(first_complaint({.rules = {}, .shard_rules = {.leaving_waits = false}}, kShardsSeedsToNotice),
             kShardsSeedsToNotice);
 }
 

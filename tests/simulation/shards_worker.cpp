@@ -1,5 +1,6 @@
 #include "tests/simulation/shards_worker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace mxkv::simulation {
@@ -30,6 +31,7 @@ void ShardsWorker::arrive(ShardsRequest& request) {
 
 // Looks at failures() before durable(): see EpochPipeline::pass_fences().
 void ShardsWorker::begin_round() {
+  changes_.look();
   began_ns_ = place_.clock.monotonic_ns();
   mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us()).mint_us;
   horizon_us_ = place_.pipeline.epochs().horizon_us();
@@ -69,6 +71,9 @@ void ShardsWorker::work() {
   for (const Begun& begun : std::exchange(begun_, {})) {
     if (begun.at_ns <= now_ns) {
       execute(*begun.request);
+      if (begun.mark != 0) {
+        changes_.end(begun.mark);
+      }
     } else {
       later.push_back(begun);
     }
@@ -89,7 +94,13 @@ void ShardsWorker::take(ShardsRequest& request) {
     return;
   }
   const bool at_once = place_.dice.permille(970);
-  begun_.push_back({&request, place_.timeline.now_ns() + (at_once ? 0 : place_.dice.below(5 * kMs))});
+  std::uint64_t at_ns = place_.timeline.now_ns() + (at_once ? 0 : place_.dice.below(5 * kMs));
+  const bool changes = request.asks != ShardsRequest::what::get;
+  if (changes && place_.dice.permille(40)) {
+    ++paths_.slow;
+    at_ns += place_.dice.below(place_.dice.permille(400) ? 3 * kSecond : 300 * kMs);
+  }
+  begun_.push_back({&request, at_ns, changes ? changes_.begin() : server::BegunChanges::Mark{0}});
 }
 
 // As under a latch: changes memory and records the change at once.
@@ -142,9 +153,17 @@ void ShardsWorker::end_round() {
   place_.pipeline.end_round(place_.id);
   const bool news = place_.pipeline.failures() != broken_ ||
                     (!held_.empty() && held_.front().epoch <= place_.pipeline.epochs().durable());
-  if (!arrived_.empty() || !begun_.empty() || news || place_.dice.permille(100)) {
+  const std::uint64_t now_ns = place_.timeline.now_ns();
+  std::uint64_t next_ns = ~std::uint64_t{0};
+  for (const Begun& begun : begun_) {
+    next_ns = std::min(next_ns, begun.at_ns);
+  }
+  if (!arrived_.empty() || next_ns <= now_ns + kMs || news || place_.dice.permille(100)) {
     soon(&ShardsWorker::begin_round, kMs / 2);
     return;
+  }
+  if (!begun_.empty()) {
+    place_.timeline.in(next_ns - now_ns, [this] { wake(); });
   }
   ++paths_.parked;
   place_.pipeline.park(place_.id);

@@ -85,6 +85,7 @@ struct WorkerPaths {
   std::uint64_t held = 0;
   std::uint64_t given_up = 0;
   std::uint64_t stragglers = 0;  ///< done when their shard was not here any more
+  std::uint64_t slow = 0;        ///< writes that waited for long, as for an earlier one that was forwarded
   std::uint64_t parked = 0;
   std::uint64_t by_replica = 0;
 };
@@ -105,7 +106,7 @@ class ShardsWorker {
     ShardsRules rules;
   };
 
-  explicit ShardsWorker(const Place& place) : place_(place) {}
+  explicit ShardsWorker(const Place& place) : place_(place), changes_(place.routes.changes().add_worker()) {}
 
   /// Any caller: it begins a round soon, if it is in none.
   void wake();
@@ -126,6 +127,7 @@ class ShardsWorker {
   struct Begun {
     ShardsRequest* request;
     std::uint64_t at_ns;  ///< is done in a round from then on
+    server::BegunChanges::Mark mark;
   };
   struct Held {
     ShardsRequest* request;
@@ -142,6 +144,7 @@ class ShardsWorker {
   void answer(ShardsRequest& request, ShardsRequest::answer told);
 
   Place place_;
+  server::BegunChanges& changes_;
   bool in_round_ = false;
   std::uint64_t began_ns_ = 0;
   std::uint64_t mint_us_ = 0;

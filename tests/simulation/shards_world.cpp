@@ -61,7 +61,10 @@ class ShardsWorld {
     judge();
     for (const auto& node : nodes_) {
       for (const auto& life : node->lives) {
-        verdict_.paths.processes.add(life->paths());
+        const ProcessPaths paths = life->paths();
+        verdict_.complaints.unless(paths.strayed_behind_yield == 0,
+                                   "a node recorded a write of a shard that it had left in order");
+        verdict_.paths.processes.add(paths);
       }
     }
     return verdict_;

@@ -132,10 +132,8 @@ bool StoreClient::start(StoreRequest& request) {
   protocol::Request parsed;
   const std::size_t line = parse(request.text, parsed);
   const operation_kind kind = kind_of(parsed);
-  server::OrderClaim claim{kind, kind == operation_kind::range || kind == operation_kind::barrier
-                                     ? 0
-                                     : server::hash_key(parsed.key)};
-  if (kind <= operation_kind::write && entry_->order.keys_untracked(kind)) {
+  server::OrderClaim claim{kind, has_one_key(kind) ? server::hash_key(parsed.key) : 0};
+  if ((kind == operation_kind::read || kind == operation_kind::write) && entry_->order.keys_untracked(kind)) {
     claim = entry_->order.start_untracked(kind);
   } else if (!entry_->order.try_start(claim)) {
     return false;

@@ -9,16 +9,16 @@
 #include "server/store/range/dump_progress.hpp"
 #include "tests/simulation/store_yard.hpp"
 #include "tests/simulation/world_options.hpp"
+#include "tests/unit/index/turned_leaf.hpp"
 
 namespace mxkv::simulation {
 namespace {
 
 constexpr std::size_t kItems = 300;
 
-server::StoreOptions many_leaves(std::uint32_t parts_a_worker,
-                                 runtime::primitive leaves = runtime::primitive::optimistic_latch) {
+server::StoreOptions many_leaves(std::uint32_t parts_a_worker, bool hot = false) {
   server::StoreOptions options = one_bucket();
-  options.tree.leaves = leaves;
+  options.tree.leaves_adapt = hot;
   options.tree.limits = {.leaf = 4, .inner = 4};
   options.ranges.locked_items = kItems;
   options.ranges.splitting = {.leaves_alone = 2, .leaves_a_part = 1, .parts_a_worker = parts_a_worker};
@@ -41,6 +41,9 @@ void fill_leaves(Yard& yard) {
     ASSERT_EQ(asked(yard, "set " + key_of(n) + " 0 0 " + (n < 100 ? "1\r\n7" : "2\r\n13") + "\r\n"),
               "STORED\r\n");
   }
+  if (yard.store.tree().options().leaves_adapt) {
+    index::testing::heat_all_leaves(yard.store.tree(), yard.machine[0]);
+  }
 }
 
 /// Deferred tasks that a worker took.
@@ -48,7 +51,7 @@ std::uint64_t taken(Yard& yard, std::size_t worker) {
   return yard.machine[worker].counters().refills[2].load(std::memory_order_relaxed);
 }
 
-class StoreParts : public ::testing::TestWithParam<runtime::primitive> {};
+class StoreParts : public ::testing::TestWithParam<bool> {};
 
 TEST_P(StoreParts, AnswersAreThoseOfOneTaskAndBothWorkersCarryThem) {
   Yard divided{many_leaves(4, GetParam()), in_turns()};
@@ -231,13 +234,8 @@ TEST_P(StoreParts, ADumpsClientMayLeaveAndAllMayEndAtAnyStep) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Leaves, StoreParts,
-                         ::testing::Values(runtime::primitive::optimistic_latch,
-                                           runtime::primitive::optimistic_scheduling),
-                         [](const auto& leaves) {
-                           return leaves.param == runtime::primitive::optimistic_latch ? "Latched"
-                                                                                       : "Scheduled";
-                         });
+INSTANTIATE_TEST_SUITE_P(Leaves, StoreParts, ::testing::Bool(),
+                         [](const auto& hot) { return hot.param ? "Hot" : "Latched"; });
 
 }  // namespace
 }  // namespace mxkv::simulation

@@ -1,5 +1,5 @@
 // A command that makes an item out of the present one waits for memory, as a set does, while room is being
-// made; whichever way it goes through the tree and whatever primitive the leaves have.
+// made; whichever way it goes through the tree, and whether its leaf is hot.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -82,7 +82,7 @@ class Hoard {
 
 struct Way {
   const char* name;
-  runtime::primitive leaves;
+  bool hot;
   bool fast;
 };
 
@@ -93,11 +93,14 @@ TEST_P(StoreRoom, WhatMakesAnItemOfAnotherWaitsWhileRoomIsMade) {
   how.fast_path = GetParam().fast;
   server::StoreOptions options = one_bucket();
   options.evict = true;
-  options.tree.leaves = GetParam().leaves;
+  options.tree.leaves_adapt = GetParam().hot;
   options.tree.limits = {.leaf = 4, .inner = 4};
   Yard yard{options, how};
   for (std::size_t n = 100; n < 200; ++n) {
     asked(yard, "set j" + std::to_string(n) + " 0 0 1\r\nx\r\n");
+  }
+  if (GetParam().hot) {
+    index::testing::heat_all_leaves(yard.store.tree(), yard.machine[0]);
   }
   for (const Command& command : commands()) {
     ASSERT_NE(asked(yard, command.before), "");
@@ -116,11 +119,8 @@ TEST_P(StoreRoom, WhatMakesAnItemOfAnotherWaitsWhileRoomIsMade) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, StoreRoom,
-                         ::testing::Values(Way{"fast", runtime::primitive::optimistic_latch, true},
-                                           Way{"guarded", runtime::primitive::optimistic_latch, false},
-                                           Way{"bound", runtime::primitive::optimistic_scheduling, true},
-                                           Way{"serialized", runtime::primitive::serialized_by_scheduling,
-                                               true}),
+                         ::testing::Values(Way{"fast", false, true}, Way{"guarded", false, false},
+                                           Way{"hot", true, true}),
                          [](const auto& way) { return std::string{way.param.name}; });
 
 }  // namespace

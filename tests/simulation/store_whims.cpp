@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "server/store/locks/repartition_task.hpp"
-#include "tests/simulation/turned_leaf.hpp"
+#include "tests/unit/index/turned_leaf.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::simulation {
@@ -69,7 +69,7 @@ void StoreWhims::have_whim(Worker& worker) {
     case 10:
     case 11:
     case 12:
-      turn_some_leaf(store_->tree(), random_, worker);
+      index::testing::turn_some_leaf(store_->tree(), random_, worker);
       break;
     default:
       break;

@@ -8,13 +8,11 @@ namespace mxkv::simulation {
 namespace {
 
 server::StoreOptions draw_store(runtime::Random& random) {
-  constexpr auto primitive = [](bool bound) {
-    return bound ? runtime::primitive::optimistic_scheduling : runtime::primitive::optimistic_latch;
-  };
   server::StoreOptions options;
-  options.tree.leaves = primitive(one_in(random, 2));
-  options.tree.inner_nodes = primitive(one_in(random, 4));
-  options.tree.leaves_adapt = options.tree.leaves == primitive(false) && one_in(random, 2);
+  // As many draws as there were for levels by scheduling, so that all else of a world is as it was.
+  const bool half = one_in(random, 2);
+  const bool quarter = one_in(random, 4);
+  options.tree.leaves_adapt = half || one_in(random, 2) || quarter;
   // Time passes in leaps here: no page is to end by it.
   options.ranges = {.items = 10'000,
                     .bytes = std::uint64_t{1} << 30U,
@@ -68,9 +66,7 @@ void draw_storm(runtime::Random& random, StoreWorldOptions& world) {
   world.requests.erases = true;
   world.tides = true;
   world.store.tree.limits = {.leaf = 2 + static_cast<unsigned>(random.below(3)), .inner = 4};
-  world.store.tree.leaves = runtime::primitive::optimistic_latch;
   world.store.tree.leaves_adapt = false;
-  world.store.tree.inner_nodes = runtime::primitive::optimistic_latch;
   const auto window = 4 + static_cast<std::uint32_t>(random.below(8));
   world.world.runtime.prefetch.window = window;
   world.world.runtime.workers.back().prefetch.reset();
@@ -147,20 +143,18 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
 
 std::string describe(const StoreWorldOptions& world) {
   const runtime::ToggleOptions& toggle = world.store.toggle;
-  std::string text =
-      describe(world.world) + ", leaves of the store " +
-      std::string{runtime::primitive_name(world.store.tree.leaves)} +
-      (world.store.tree.leaves_adapt ? " that adapt, " : ", ") + std::to_string(toggle.buckets) +
-      " buckets of " + std::to_string(toggle.slots_per_bucket) + " slots, " +
-      std::to_string(world.requests.keys) + " keys with " + std::to_string(world.requests.others) +
-      " others each, " + std::to_string(world.clients) + " clients of each worker";
+  std::string text = describe(world.world) + ", leaves of the store that " +
+                     (world.store.tree.leaves_adapt ? "adapt, " : "stay, ") + std::to_string(toggle.buckets) +
+                     " buckets of " + std::to_string(toggle.slots_per_bucket) + " slots, " +
+                     std::to_string(world.requests.keys) + " keys with " +
+                     std::to_string(world.requests.others) + " others each, " +
+                     std::to_string(world.clients) + " clients of each worker";
   text += toggle.order == runtime::interval_order::queue ? ", one queue" : "";
   const index::NodeLimits& limits = world.store.tree.limits;
   if (limits.leaf != index::NodeLimits{}.leaf) {
     text +=
         ", leaves of " + std::to_string(limits.leaf) + " and inner nodes of " + std::to_string(limits.inner);
   }
-  text += ", its inner nodes " + std::string{runtime::primitive_name(world.store.tree.inner_nodes)};
   text += ", buffers of " + std::to_string(world.world.runtime.buffered_tasks);
   text += world.world.runtime.fast_path ? "" : ", never the fast path";
   text += world.requests.bursts ? ", bursts of " + std::to_string(world.burst_in_flight) : "";

@@ -9,7 +9,7 @@
 #include <latch>
 #include <vector>
 
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::runtime {

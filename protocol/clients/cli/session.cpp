@@ -11,6 +11,7 @@
 #include "protocol/clients/cli/connection/password.hpp"
 #include "protocol/clients/cli/failure.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
+#include "protocol/command_table.hpp"
 #include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
@@ -46,7 +47,8 @@ std::unique_ptr<Connection> Session::another() {
   auto connection =
       std::make_unique<Connection>(std::move(stream), text_of(endpoint_), from_seconds(settings_.seconds));
   if (!login.empty()) {
-    connection->send("set login 0 0 " + std::to_string(login.size()) + "\r\n" + login + "\r\n");
+    connection->send(std::string(protocol::name_of(protocol::verb::set)) + " login 0 0 " +
+                     std::to_string(login.size()) + "\r\n" + login + "\r\n");
     const std::string_view answer = connection->line();
     if (answer != "STORED") {
       password_.reset();

@@ -80,15 +80,15 @@ void RequestSampler::change(const config::StatsOptions& options) noexcept {
   slow_ns_ = std::uint64_t{options.slow_ms} * 1'000'000;
 }
 
-void RequestSampler::count_keys(const protocol::Request& request, command_kind kind, std::uint64_t now_ns) {
-  if (kind == command_kind::range) {
+void RequestSampler::count_keys(const protocol::Request& request, std::uint64_t now_ns) {
+  if (protocol::is_range(request.op)) {
     hot_keys_.add(HotKeys::what::range, name_of_range(request.range), now_ns);
   } else if (protocol::is_retrieval(request.op) && request.key_count > 1) {
     std::string_view keys = request.keys;
     for (std::string_view key = protocol::next_key(keys); !key.empty(); key = protocol::next_key(keys)) {
       hot_keys_.add(HotKeys::what::key, key, now_ns);
     }
-  } else if (kind < command_kind::range) {
+  } else if (protocol::is_sampled_by_key(request.op)) {
     hot_keys_.add(HotKeys::what::key, request.key, now_ns);
   }
 }
@@ -100,7 +100,7 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   left_ = gap_.next();
   const command_kind kind = protocol::command_of(request.op).timed_as;
   const std::uint64_t now_ns = clock_->monotonic_ns();
-  count_keys(request, kind, now_ns);
+  count_keys(request, now_ns);
   if (request.noreply) {
     return;
   }
@@ -118,15 +118,16 @@ void RequestSampler::begin(ConnectionState& entry, const protocol::Request& requ
   sample.begun_ns = entry.asked_ns == 0 ? now_ns : entry.asked_ns;
   sample.request_bytes = protocol::takes_value(request.op) ? request.value_bytes : 0;
   sample.written_before = entry.replies.written_bytes();
+  const bool by_key = protocol::is_sampled_by_key(request.op);
   sample.keys = kind == command_kind::batch          ? request.batch_lines
                 : protocol::is_retrieval(request.op) ? request.key_count
-                : kind < command_kind::range         ? 1
+                : by_key                             ? 1
                                                      : 0;
   sample.kind = kind;
   sample.answered = false;
-  const std::string_view key = kind == command_kind::range  ? name_of_range(request.range)
-                               : kind < command_kind::range ? request.key
-                                                            : std::string_view{};
+  const std::string_view key = protocol::is_range(request.op) ? name_of_range(request.range)
+                               : by_key                       ? request.key
+                                                              : std::string_view{};
   sample.key_bytes = static_cast<std::uint8_t>(key.size());
   std::ranges::copy(key, sample.key.begin());
   MXKV_PROBE2(request_begin, name_of(kind).data(), worker_);

@@ -128,7 +128,7 @@ class RequestSampler {
     std::array<char, protocol::kMaxKeyBytes> key;
   };
 
-  void count_keys(const protocol::Request& request, command_kind kind, std::uint64_t now_ns);
+  void count_keys(const protocol::Request& request, std::uint64_t now_ns);
   void time_replies();
   void time_last_replies(const ConnectionState& entry);
   [[nodiscard]] static bool is_answered(Sample& sample);

@@ -27,7 +27,7 @@ Forwarder::Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionT
                      asio::io_context& context, Happenings& happenings)
     : cluster_(cluster),
       routes_(cluster.routes()),
-      marks_(routes_.add_marks()),
+      changes_(routes_.changes().add_worker()),
       worker_(worker),
       replies_(replies),
       happenings_(happenings),
@@ -37,6 +37,7 @@ Forwarder::Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionT
       events_wait_(context, events_.descriptor()),
       lines_(cluster.routes().shards()) {
   cluster.set_forwarder(worker.id().index(), *this);
+  replies_.count_changes(changes_);
 }
 
 void Forwarder::close() {
@@ -64,9 +65,6 @@ void Forwarder::forward(std::unique_ptr<ForwardedRequest> request) {
   const bool too_much = bytes_ + std::min(bytes, most / 2) > most;  // large values must be able to pass, too
   bytes_ += bytes;
   ++on_way_;
-  ended_.push_back(false);
-  request->number = marks_.begun.load(std::memory_order_relaxed);
-  marks_.begun.store(request->number + 1, std::memory_order_release);
   if (too_much) [[unlikely]] {
     refused_.push_back(std::move(request));
     return;
@@ -107,6 +105,7 @@ PeerLink& Forwarder::link(std::uint32_t peer, bool changes) {
 // --- Rounds ---
 
 bool Forwarder::poll() {
+  changes_.look();
   if (on_way_ == 0 && !events_there_) [[likely]] {
     return false;
   }
@@ -361,15 +360,6 @@ void Forwarder::refuse(std::unique_ptr<ForwardedRequest> request, std::string_vi
   end(std::move(request));
 }
 
-void Forwarder::note_end(std::uint64_t number) {
-  std::uint64_t ended = marks_.ended.load(std::memory_order_relaxed);
-  ended_[number - ended] = true;
-  for (; !ended_.empty() && ended_.front(); ended_.pop_front()) {
-    ++ended;
-  }
-  marks_.ended.store(ended, std::memory_order_release);
-}
-
 // finished() may start the connection's next requests.
 void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   MXKV_ASSERT(on_way_ > 0 && bytes_ >= request->text.size() + kRequestBytes, "a request ends once");
@@ -379,7 +369,6 @@ void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   const CommitSeq seq = request->seq;
   const bool writes = request->writes;
   const bool has_client = !request->then;
-  const std::uint64_t number = request->number;
   if (request->goes) {
     if (std::unique_ptr<ForwardedRequest> next = order_.next_of(*request)) [[unlikely]] {
       line_up(std::move(next));
@@ -397,7 +386,6 @@ void Forwarder::end(std::unique_ptr<ForwardedRequest> request) {
   } else if (has_client) {
     replies_.finished(address);
   }
-  note_end(number);
 }
 
 }  // namespace mxkv::server

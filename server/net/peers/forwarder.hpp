@@ -90,13 +90,11 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   void answer_binary(const ForwardedRequest& request, std::string_view reply);
   void refuse(std::unique_ptr<ForwardedRequest> request, std::string_view text);
   void end(std::unique_ptr<ForwardedRequest> request);
-  void note_end(std::uint64_t number);
   [[nodiscard]] std::uint64_t now_ns() const noexcept;
 
   ClusterStore& cluster_;
   Routes& routes_;
-  ForwardMarks& marks_;
-  std::deque<bool> ended_;  ///< whether each request behind marks_.ended has ended, in the order they began
+  BegunChanges& changes_;
   runtime::Worker& worker_;
   ConnectionTable& replies_;
   Happenings& happenings_;

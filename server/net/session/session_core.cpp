@@ -41,7 +41,7 @@ void SessionCore::sample(const protocol::Request& request) {
   }
   if (host->sampler.due()) [[unlikely]] {
     host->sampler.begin(*entry, request);
-    if (protocol::command_of(request.op).timed_as < command_kind::range) {
+    if (protocol::is_sampled_by_key(request.op)) {
       host->store.sampled(host->worker, request.key);
     }
   }

@@ -43,11 +43,13 @@ bool ValueIntake::begin(SessionCore& core, const protocol::Request& request, boo
     return false;
   }
   value_.emplace(core.host->worker, request);
-  if (value_->failed() && core.host->store.makes_room(core.host->worker, shortage::block)) [[unlikely]] {
+  if (value_->failed() && core.host->store.makes_room(core.host->worker, shortage::block, room_wait_))
+      [[unlikely]] {
     value_.reset();
     core.pauses.add(pause::memory);
     return false;
   }
+  room_wait_ = {};
   if (large) {
     MXKV_ASSERT(admitted_ == 0, "one large value comes at a time");
     admitted_ = request.value_bytes;
@@ -95,7 +97,8 @@ std::size_t ValueIntake::take(SessionCore& core, Launcher& launcher, BatchIntake
       value_->failed() ? 0 : value_->append(core.host->worker, part.data(), part.size());
   left_ -= taken;
   if (taken < part.size()) [[unlikely]] {
-    if (!value_->failed() && core.host->store.makes_room(core.host->worker, shortage::chunk)) {
+    room_wait_ = taken > 0 ? RoomWait{} : room_wait_;
+    if (!value_->failed() && core.host->store.makes_room(core.host->worker, shortage::chunk, room_wait_)) {
       core.pauses.add(pause::memory);
       admitted_ns_ = core.host->worker.now_ns();  // the client did not cause this wait
       return taken;

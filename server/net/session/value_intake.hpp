@@ -12,6 +12,7 @@
 #include "server/net/session/launcher.hpp"
 #include "server/net/session/session_core.hpp"
 #include "server/store/item/item_builder.hpp"
+#include "server/store/upkeep/shortage.hpp"
 
 namespace mxkv::server {
 
@@ -67,6 +68,7 @@ class ValueIntake {
   std::uint64_t admitted_ = 0;     ///< size of the large value that is being received
   Admission* room_ = nullptr;      ///< where it was admitted
   std::uint64_t admitted_ns_ = 0;  ///< when it began, or last waited for memory
+  RoomWait room_wait_;             ///< of the value that lacks memory
 };
 
 }  // namespace mxkv::server

@@ -189,7 +189,8 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
     }
     batch_->refuse_reply();
   }
-  if (batch_->lacked_memory() && worker.local<WorkerContext>().upkeep->makes_room(worker)) {
+  if (batch_->lacked_memory() &&
+      worker.local<WorkerContext>().upkeep->makes_room(worker, shortage::block, room_wait_)) {
     batch_->forget(worker);
     lacks_memory_.store(false, std::memory_order_relaxed);
     worker.repin(*this);

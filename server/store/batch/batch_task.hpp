@@ -18,6 +18,7 @@
 
 #include "server/store/batch/batch.hpp"
 #include "server/store/locks/range_locks.hpp"
+#include "server/store/upkeep/shortage.hpp"
 
 namespace mxkv::server {
 
@@ -96,6 +97,7 @@ class BatchTask final : public runtime::MxTask {
   runtime::WorkerId at_{0};  ///< where it looks up and decides; it answers at home
   std::uint64_t moment_us_ = 0;
   std::atomic<std::uint32_t> left_{0};  ///< keys under way; the last to end publishes what all of them did
+  RoomWait room_wait_;
   std::atomic<bool> lacks_memory_{false};
   batch_phase phase_ = batch_phase::look_up;
   bool waits_ = false;    ///< for memory, before it looks up again

@@ -47,7 +47,10 @@ struct ItemRecord {
   static void release(runtime::Worker& worker, std::uint64_t word) noexcept;
 };
 
-using ItemTraits = index::ByteTraits<ItemRecord>;
+/// The store's nodes have optimistic latches; leaves may adapt.
+struct ItemTraits : index::ByteTraits<ItemRecord> {
+  static constexpr bool kLatchedNodes = true;
+};
 using ItemTree = index::Tree<ItemTraits>;
 using ItemNode = ItemTree::NodeT;
 

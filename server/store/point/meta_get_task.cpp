@@ -50,7 +50,7 @@ step MetaGetTask::on_found(std::uint64_t value, runtime::Worker& worker) {
     // Only one client may win: the WriteTask decides under the leaf's latch.
     WriteTask* const write = WriteTask::create(worker, tree(), request_, nullptr, address_, 0);
     write->set_findings(findings);
-    write->begin(worker);
+    write->start(worker);
     worker.unpin(*this);
     return step::done;
   }

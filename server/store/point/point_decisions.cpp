@@ -5,6 +5,7 @@
 namespace mxkv::server {
 
 using protocol::MetaFlags;
+using protocol::point_action;
 using protocol::PointRequest;
 using protocol::store_mode;
 
@@ -68,6 +69,9 @@ PointDecision decide_meta_remove(const PointRequest& request, const Item& old,
           .marks = (old.marks() & Item::kBinary) | (request.invalidates() ? Item::kStale : 0U)};
 }
 
+namespace {
+
+/// For incr decr, ma.
 PointDecision decide_count(const PointRequest& request, FoundItem found, const Moment& moment) noexcept {
   PointDecision decision{
       .fate = entry_fate::replaced, .result = point_result::number, .source = item_source::number};
@@ -98,6 +102,7 @@ PointDecision decide_count(const PointRequest& request, FoundItem found, const M
   return decision;
 }
 
+/// For gat gats touch, and mg where it may change the item.
 PointDecision decide_read(const PointRequest& request, FoundItem found, const Moment& moment) noexcept {
   if (!found.live) {
     if (!request.vivifies()) {
@@ -123,6 +128,23 @@ PointDecision decide_read(const PointRequest& request, FoundItem found, const Mo
     decision.fate = entry_fate::changed_in_place;
   }
   return decision;
+}
+
+}  // namespace
+
+PointDecision decide_rarer_change(const PointRequest& request, FoundItem found,
+                                  const Moment& moment) noexcept {
+  switch (request.terms.action) {
+    case point_action::count:
+      return decide_count(request, found, moment);
+    case point_action::read:
+      return decide_read(request, found, moment);
+    case point_action::remove:
+    case point_action::store:
+    case point_action::inspect:
+      break;
+  }
+  MXKV_ASSERT(false, "delete and store decide before, and me changes nothing");
 }
 
 }  // namespace mxkv::server

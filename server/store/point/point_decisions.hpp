@@ -127,29 +127,16 @@ struct PointLimits {
   }
   return {.fate = entry_fate::removed, .result = point_result::deleted};
 }
-/// For incr decr, ma.
-[[nodiscard]] PointDecision decide_count(const protocol::PointRequest& request, FoundItem found,
-                                         const Moment& moment) noexcept;
-/// For gat gats touch, and mg where it may change the item.
-[[nodiscard]] PointDecision decide_read(const protocol::PointRequest& request, FoundItem found,
-                                        const Moment& moment) noexcept;
+/// For all other actions: incr decr, ma, gat gats touch, and mg where it may change the item.
+[[nodiscard]] PointDecision decide_rarer_change(const protocol::PointRequest& request, FoundItem found,
+                                                const Moment& moment) noexcept;
 
-/// For all commands that do not store.
+/// For all commands that do not store a value that was sent.
 [[nodiscard, gnu::always_inline]] inline PointDecision decide_change(const protocol::PointRequest& request,
                                                                      FoundItem found,
                                                                      const Moment& moment) noexcept {
-  switch (request.terms.action) {
-    case protocol::point_action::remove:
-      return decide_remove(request, found, moment);
-    case protocol::point_action::count:
-      return decide_count(request, found, moment);
-    case protocol::point_action::read:
-      return decide_read(request, found, moment);
-    case protocol::point_action::store:
-    case protocol::point_action::inspect:
-      break;
-  }
-  MXKV_ASSERT(false, "what stores has a value to decide on, and me changes nothing");
+  return request.terms.action == protocol::point_action::remove ? decide_remove(request, found, moment)
+                                                                : decide_rarer_change(request, found, moment);
 }
 
 }  // namespace mxkv::server

@@ -5,6 +5,7 @@
 namespace mxkv::server {
 
 using protocol::point_action;
+using protocol::value_effect;
 
 namespace {
 
@@ -53,17 +54,15 @@ void WriteOperation::tell_watchers(const Item* before, const Item* item, runtime
   }
   const std::uint64_t bytes = item == nullptr ? 0 : item->value_bytes();
   const std::string_view word = protocol::command_of(request_.op).word;
-  switch (request_.terms.action) {
-    case point_action::remove:
+  switch (protocol::effect_of(request_.terms.action)) {
+    case value_effect::removes:
       if (decision_.result == point_result::deleted) {
         hub.deleted(worker, key(), word, bytes, descriptor_of(address_));
       }
       return;
-    case point_action::read:
-    case point_action::inspect:
+    case value_effect::none:
       return;
-    case point_action::store:
-    case point_action::count:
+    case value_effect::stores:
       hub.stored(worker, key(), word_of(decision_.result), word, item == nullptr ? 0 : item->expiry(), bytes,
                  descriptor_of(address_));
   }

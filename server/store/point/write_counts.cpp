@@ -4,23 +4,25 @@
 namespace mxkv::server {
 
 using protocol::point_action;
+using protocol::value_effect;
 
+// incr and decr have counters of their own. All other actions count by their effect: as a get, set or delete.
 void WriteOperation::count(runtime::Worker& worker, bool found) {
   auto& counters = worker.local<WorkerContext>().counters;
-  switch (request_.terms.action) {
-    case point_action::remove:
+  switch (protocol::effect_of(request_.terms.action)) {
+    case value_effect::removes:
       counters.count(decision_.result == point_result::deleted ? counter::delete_hits
                                                                : counter::delete_misses);
       return;
-    case point_action::count:
-      counters.count(request_.terms.down ? (found ? counter::decr_hits : counter::decr_misses)
-                                         : (found ? counter::incr_hits : counter::incr_misses));
+    case value_effect::stores:
+      if (request_.terms.action == point_action::count) {
+        counters.count(request_.terms.down ? (found ? counter::decr_hits : counter::decr_misses)
+                                           : (found ? counter::incr_hits : counter::incr_misses));
+      } else {
+        count_store(worker, found);
+      }
       return;
-    case point_action::store:
-      count_store(worker, found);
-      return;
-    case point_action::read:
-    case point_action::inspect:
+    case value_effect::none:
       count_read(worker, found);
   }
 }

@@ -10,7 +10,7 @@
 namespace mxkv::server {
 
 using index::Decision;
-using protocol::point_action;
+using protocol::value_effect;
 
 PointLimits WriteOperation::joined_limits(runtime::Worker& worker) noexcept {
   return {.value_bytes = worker.local<WorkerContext>().store->value_limit()};
@@ -21,7 +21,7 @@ Decision WriteOperation::build(Item* live_old, runtime::Worker& worker) {
   if (tells_findings()) {
     note_findings(live_old, Moment{worker});
   }
-  shown_ = request_.terms.action == point_action::read ? live_old : nullptr;
+  shown_ = protocol::effect_of(request_.terms.action) == value_effect::none ? live_old : nullptr;
   switch (decision_.fate) {
     case entry_fate::stays:
       return {};
@@ -134,7 +134,7 @@ void WriteOperation::change_in_place(Item& item) const noexcept {
 }
 
 void WriteOperation::answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker) {
-  if (request_.terms.action == point_action::read) {
+  if (protocol::effect_of(request_.terms.action) == value_effect::none) {
     note_read(worker);
   }
   if (queue == nullptr) {

@@ -174,7 +174,7 @@ step WriteTask::out_of_memory(runtime::Worker& worker) {
 
 /// True: memory is being freed, and the task decides anew afterwards. False: there is none to wait for.
 bool WriteTask::waits_for_room(runtime::Worker& worker, step& next) {
-  if (!worker.local<WorkerContext>().upkeep->makes_room(worker)) {
+  if (!worker.local<WorkerContext>().upkeep->makes_room(worker, shortage::block, room_wait_)) {
     return false;
   }
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
@@ -236,7 +236,7 @@ step WriteTask::answer(runtime::Worker& worker) {
   }
   auto& context = worker.local<WorkerContext>();
   if (lacks_memory()) {
-    (void)context.upkeep->makes_room(worker);  // for the next write
+    (void)context.upkeep->makes_room(worker, shortage::block, room_wait_);  // for the next write
   }
   ConnectionTable& replies = *context.replies;
   ReplyQueue* const queue = replies.find(address_, saw_change(context));

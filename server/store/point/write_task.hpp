@@ -10,6 +10,7 @@
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
+#include "server/store/upkeep/shortage.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
@@ -20,7 +21,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
  public:
   static constexpr const char* kName = "write";
 
-  /// Makes the task of a request that may change its item; call begin() next. `sent`: the value of a command
+  /// Makes the task of a request that may change its item; call start() next. `sent`: the value of a command
   /// that stores; the task owns it. `seq`: its place among the connection's writes, if it has one.
   [[nodiscard]] static WriteTask* create(runtime::Worker& worker, ItemTree& tree,
                                          const protocol::PointRequest& request, Item* sent,
@@ -47,17 +48,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     return minds_key_alone ? ItemRecord::key_lines(word, key().size()) : ItemRecord::lines(word);
   }
 
-  /// Starts the task. If its writes run on other workers, it waits for its turn first.
-  [[gnu::always_inline]] void begin(runtime::Worker& worker) {
-    if (tree().options().leaves == runtime::primitive::optimistic_scheduling && !is_turn(worker))
-        [[unlikely]] {
-      wait_for_turn(worker);
-      return;
-    }
-    start(worker);
-  }
-
-  /// Writes of a connection commit in the order sent, which only home knows.
+  /// Before the task goes to the pool of a hot leaf: writes of a connection commit in the order sent, which only home knows.
   [[nodiscard]] bool may_leave(runtime::Worker& worker) {
     if (is_turn(worker)) {
       return true;
@@ -140,6 +131,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   phase phase_ = phase::searching;
   CommitSeq seq_;
   WriteGateTicket pass_;
+  RoomWait room_wait_;
 };
 
 [[gnu::always_inline]] inline runtime::step WriteTask::stored(bool found, std::uint64_t old_word,

@@ -53,6 +53,7 @@ CountTask::CountTask(const runtime::TaskClass* task_class, ItemTree& tree,
     leaves_left_ = exact_ ? splitting_.leaves_alone : kLeavesCounted;
   }
   limit(request, limits, now_ns);
+  state.cut = request.cut;  // the count ends there, without a cursor
   if (request.locked) {
     limit_whole(request, limits);
   }

@@ -95,7 +95,7 @@ void RangeTouchTask::judged(const TouchedOfLeaf& leaf, runtime::Worker& worker) 
 
 step RangeTouchTask::out_of_memory(runtime::Worker& worker) {
   MXKV_ASSERT(in_first_pass(), "what has begun to store exptimes needs no memory");
-  if (worker.local<WorkerContext>().upkeep->makes_room(worker)) {
+  if (worker.local<WorkerContext>().upkeep->makes_room(worker, shortage::block, room_wait_)) {
     worker.repin(*this);  // memory that is freed meanwhile does not wait for this pin
     aim_at_root();
     return step::later;

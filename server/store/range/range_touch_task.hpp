@@ -6,6 +6,7 @@
 #pragma once
 
 #include "server/store/range/range_edit.hpp"
+#include "server/store/upkeep/shortage.hpp"
 
 namespace mxkv::server {
 
@@ -59,6 +60,7 @@ class RangeTouchTask final : public RangeEdit<RangeTouchTask, TouchedOfLeaf, tru
  private:
   std::int64_t exptime_;
   std::uint32_t expiry_ = 0;
+  RoomWait room_wait_;
 };
 
 static_assert(sizeof(RangeTouchTask) <= runtime::kLargestTaskBytes);

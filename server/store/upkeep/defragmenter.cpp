@@ -28,6 +28,11 @@ std::size_t spare_bytes(const runtime::ValueHeapStats& heap) noexcept {
   return heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
 }
 
+/// Whether so much of the heap is spare that a walk pays.
+bool is_sparse(const runtime::ValueHeapStats& heap) noexcept {
+  return spare_bytes(heap) > kSpareBytes + heap.live_bytes / kSparePart;
+}
+
 /// Walks the leaves once, for the items of its worker's own sparse spans.
 class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
   using Base = index::ScanTask<WalkTask, ItemTraits>;
@@ -81,17 +86,63 @@ std::uint64_t Defragmenter::now_ns(const runtime::Worker& worker) noexcept {
   return worker.now_ns();
 }
 
+bool Defragmenter::pays(const runtime::ValueHeapStats& heap) const noexcept {
+  const std::size_t in_vain = in_vain_.load(std::memory_order_relaxed);
+  return is_sparse(heap) && spare_bytes(heap) > in_vain + in_vain / kSparePart;
+}
+
+bool Defragmenter::may_help(const runtime::ValueHeap& heap) const noexcept {
+  return unjudged_.load(std::memory_order_relaxed) || pays(heap.stats());
+}
+
+void Defragmenter::look(StoreState& store, runtime::Worker& worker) {
+  const bool hurries = hurries_.exchange(false, std::memory_order_relaxed);
+  if (now_ns(worker) >= next_look_ns_) {
+    begin(store, worker);
+    return;
+  }
+  if (!hurries || next_look_ns_ == kNever ||
+      (unjudged_.load(std::memory_order_relaxed) && !knows_effect(store, worker))) {
+    return;
+  }
+  const runtime::ValueHeapStats heap = worker.items().stats();
+  judge(heap);
+  if (pays(heap)) {
+    begin(store, worker);
+  }
+}
+
+/// Whether all moves of the last walk have ended, and a pass has freed the old items.
+bool Defragmenter::knows_effect(const StoreState& store, const runtime::Worker& worker) noexcept {
+  if (!pass_ && seen_in_flight(store) == 0) {
+    pass_ = passes_.want();
+  }
+  return pass_ && passes_.ended(*pass_, worker);
+}
+
+void Defragmenter::judge(const runtime::ValueHeapStats& heap) noexcept {
+  if (unjudged_.load(std::memory_order_relaxed)) {
+    const std::size_t spare = spare_bytes(heap);
+    const bool helped = spare < spare_before_ - spare_before_ / kSparePart;
+    in_vain_.store(helped ? 0 : spare, std::memory_order_relaxed);
+    unjudged_.store(false, std::memory_order_relaxed);
+  }
+}
+
 void Defragmenter::begin(StoreState& store, runtime::Worker& worker) {
   const runtime::ValueHeapStats heap = worker.items().stats();
-  const std::size_t spare = spare_bytes(heap);
-  if (spare <= kSpareBytes + heap.live_bytes / kSparePart) {
+  judge(heap);
+  if (!is_sparse(heap)) {
     next_look_ns_ = worker.now_ns() + kLookEveryNs;
     pause_ns_ = 0;
+    in_vain_.store(0, std::memory_order_relaxed);
     return;
   }
   begun_ns_ = worker.now_ns();
   next_look_ns_ = kNever;
-  spare_before_ = spare;
+  spare_before_ = spare_bytes(heap);
+  pass_.reset();
+  unjudged_.store(true, std::memory_order_relaxed);
   auto* const walk = worker.create<WalkTask>(store.tree(), *this);
   walk->annotate(runtime::priority::low);
   walk->start(worker);

@@ -10,6 +10,7 @@
 #include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/later_task.hpp"
+#include "server/store/upkeep/reclaim_passes.hpp"
 
 namespace mxkv::server {
 
@@ -261,11 +262,7 @@ void Eviction::reclaim(runtime::Worker& worker) {
   if (!anyone_waits(worker)) [[likely]] {
     return;
   }
-  if (worker.retired_objects() > 0) {
-    worker.reclaim_now();
-  }
-  worker.items().flush_foreign();  // another worker may wait for these blocks, or for their spans
-  worker.items().trim();
+  reclaim_step(worker);
   runtime::Runtime& runtime = worker.runtime();
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     runtime::Worker& other = runtime.worker(runtime::WorkerId{static_cast<runtime::WorkerId::rep>(i)});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 
 #include "runtime/scheduler/worker.hpp"
@@ -10,6 +11,8 @@
 #include "server/store/upkeep/eviction.hpp"
 #include "server/store/upkeep/expired_present.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
+#include "server/store/upkeep/reclaim_passes.hpp"
+#include "server/store/upkeep/shortage.hpp"
 
 namespace mxkv::server {
 
@@ -32,6 +35,7 @@ class Upkeep {
     expired_present_.tick(worker);
     MXKV_DCHECK(worker.id().index() < workers_.size(), "each worker has a part of its own");
     PerWorker& own = workers_[worker.id().index()];
+    passes_.tick(worker);
     if (defragments()) {
       own.defragmenter.tick(store_, worker);
     }
@@ -40,9 +44,11 @@ class Upkeep {
     }
   }
   /// Call this when an allocation of this worker was refused. True: room is being made, so try again in the
-  /// next round.
-  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what = shortage::block) noexcept {
-    return evicts() && workers_[worker.id().index()].eviction.refused(worker, what);
+  /// next round, with the same `wait`. Where nothing may be evicted: memory that was freed is on its way back, or lies
+  /// in fragments that are gathered. A request waits for that for some seconds at most.
+  [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept {
+    return evicts() ? workers_[worker.id().index()].eviction.refused(worker, what)
+                    : waits_for_freed(worker, wait);
   }
 
   /// Takes effect for work that begins later.
@@ -59,11 +65,30 @@ class Upkeep {
   [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return expired_present_; }
 
  private:
+  /// What a worker knows of freed memory that its requests wait for.
+  struct FreedMemory {
+    static constexpr std::uint64_t kNoRound = ~std::uint64_t{0};
+    std::uint32_t pass = 0;                  ///< the last one that it asked for; 0: none
+    std::uint64_t freed = 0;                 ///< sign of all that was freed before it asked
+    std::uint64_t next_wake_ns = 0;          ///< when parked workers are woken again
+    std::uint64_t gathers_since_ns = 0;      ///< a request waits for fragments since then, without a break
+    std::uint64_t gathers_last_ns = 0;       ///< when one last asked; 0: there were none to gather
+    std::uint64_t refused_round = kNoRound;  ///< in which a request was last refused at once
+    std::uint64_t refused_freed = 0;         ///< sign of what this worker alone had freed then
+  };
   struct PerWorker {
-    explicit PerWorker(EvictionShared& shared) noexcept : eviction(shared) {}
+    PerWorker(EvictionShared& shared, ReclaimPasses& passes) noexcept
+        : defragmenter(passes), eviction(shared) {}
     Defragmenter defragmenter;
     Eviction eviction;
+    FreedMemory freed;
   };
+
+  [[nodiscard]] bool waits_for_freed(runtime::Worker& worker, RoomWait& wait) noexcept;
+  [[nodiscard]] bool begins_to_wait(runtime::Worker& worker, RoomWait& wait) noexcept;
+  [[nodiscard]] std::uint32_t pass_for_all(runtime::Worker& worker) noexcept;
+  [[nodiscard]] bool gathers(runtime::Worker& worker) noexcept;
+  [[nodiscard]] std::uint64_t freed_sign() const noexcept;
 
   StoreState& store_;
   // Relaxed: they order nothing.
@@ -72,6 +97,7 @@ class Upkeep {
   ExpirySweep sweep_{store_};
   ExpiredPresent expired_present_{store_, sweep_};
   EvictionShared eviction_;
+  ReclaimPasses passes_;
   std::deque<PerWorker> workers_;
 };
 

@@ -16,6 +16,14 @@ TEST(Completion, CommandsAndOptionsByTheirBeginning) {
   EXPECT_EQ(complete_line(session, "scan --rev").stem, "--rev");
 }
 
+TEST(Completion, RawOffersTheCommandsOfTheProtocol) {
+  Session session(Settings{.server = "unix:/nowhere/at/all"});
+  EXPECT_EQ(complete_line(session, "raw sta").whole, Words{"stats"});
+  EXPECT_EQ(complete_line(session, "raw ge").whole, (Words{"get", "gets"}));
+  EXPECT_EQ(complete_line(session, "raw metad").whole, Words{}) << "the second word of lru_crawler";
+  EXPECT_EQ(complete_line(session, "raw").whole, Words{"raw"});
+}
+
 TEST(Completion, AServerThatIsNotThereCompletesNothing) {
   Session session(Settings{.server = "unix:/nowhere/at/all"});
   EXPECT_EQ(complete_line(session, "get us").whole, Words{});

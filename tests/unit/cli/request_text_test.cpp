@@ -8,15 +8,17 @@
 namespace mxkv::cli {
 namespace {
 
+using protocol::verb;
+
 TEST(RequestText, AKeyThatALineCannotHoldIsInBase64) {
   std::string line;
-  append_command(line, "mg", "user:1");
+  append_command(line, verb::meta_get, "user:1");
   EXPECT_EQ(line, "mg user:1");
   line.clear();
-  append_command(line, "mg", "a b");
+  append_command(line, verb::meta_get, "a b");
   EXPECT_EQ(line, "mg YSBi b");
-  EXPECT_THROW(append_command(line, "mg", ""), Failure);
-  EXPECT_THROW(append_command(line, "mg", std::string(251, 'x')), Failure);
+  EXPECT_THROW(append_command(line, verb::meta_get, ""), Failure);
+  EXPECT_THROW(append_command(line, verb::meta_get, std::string(251, 'x')), Failure);
 }
 
 TEST(RequestText, AStoreSaysOnlyWhatIsNotTheDefault) {
@@ -30,15 +32,15 @@ TEST(RequestText, AStoreSaysOnlyWhatIsNotTheDefault) {
 }
 
 TEST(RequestText, RangesOfEveryShape) {
-  EXPECT_EQ(range_line("mr", {}), "mr -");
-  EXPECT_EQ(range_line("mr", {.reverse = true}), "mr - r");
-  EXPECT_EQ(range_line("mr", {.prefix = "a:"}), "mr a: p");
-  EXPECT_EQ(range_line("mr", {.prefix = "a b", .reverse = true}), "mr YSBi b p r");
-  EXPECT_EQ(range_line("mr", {.from = "a", .to = "c"}), "mr a Hc");
-  EXPECT_EQ(range_line("mr", {.from = "a", .to = "c", .reverse = true}), "mr c r o Ha i");
-  EXPECT_EQ(range_line("mr", {.from = "a", .from_exclusive = true}), "mr a o");
-  EXPECT_EQ(range_line("mr", {.from = "-"}), "mr LQ== b");
-  EXPECT_EQ(range_line("mr", {.to = "a b"}), "mr AA== b HYSBi");
+  EXPECT_EQ(range_line(verb::meta_range, {}), "mr -");
+  EXPECT_EQ(range_line(verb::meta_range, {.reverse = true}), "mr - r");
+  EXPECT_EQ(range_line(verb::meta_range, {.prefix = "a:"}), "mr a: p");
+  EXPECT_EQ(range_line(verb::meta_range, {.prefix = "a b", .reverse = true}), "mr YSBi b p r");
+  EXPECT_EQ(range_line(verb::meta_range, {.from = "a", .to = "c"}), "mr a Hc");
+  EXPECT_EQ(range_line(verb::meta_range, {.from = "a", .to = "c", .reverse = true}), "mr c r o Ha i");
+  EXPECT_EQ(range_line(verb::meta_range, {.from = "a", .from_exclusive = true}), "mr a o");
+  EXPECT_EQ(range_line(verb::meta_range, {.from = "-"}), "mr LQ== b");
+  EXPECT_EQ(range_line(verb::meta_range, {.to = "a b"}), "mr AA== b HYSBi");
 }
 
 TEST(RequestText, APrefixHasBoundsToo) {

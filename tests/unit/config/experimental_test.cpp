@@ -1,8 +1,10 @@
-// The section of switches for research: it has all of them, and an error names the new place of a moved switch.
+// The section of switches for research: it has all of them, and an error names the new place of a moved switch, or says
+// why one was removed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -63,12 +65,49 @@ TEST(Experimental, HasTheSwitchesForResearch) {
   for (const Switch& one : switches()) {
     paths.push_back(one.former);
   }
-  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "rebalance.strategy",
-                                 "rebalance.period", "balance_window", "offer_reads", "prefetch.mode",
-                                 "prefetch.distance", "prefetch.window", "epoch.mode", "epoch.interval",
-                                 "epoch.bytes", "index.leaves", "index.inner", "index.upper_levels",
-                                 "toggle.order", "toggle.buckets", "toggle.slots", "toggle.hosts",
-                                 "toggle.inner", "toggle.stealing"));
+  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "balance_window", "offer_reads",
+                                 "prefetch.mode", "prefetch.distance", "prefetch.window", "epoch.interval",
+                                 "epoch.bytes", "index.leaves", "toggle.order", "toggle.buckets",
+                                 "toggle.slots", "toggle.inner", "toggle.stealing"));
+}
+
+// What the section no longer has, and the error's text.
+constexpr std::array<std::array<std::string_view, 3>, 6> kRemoved{{
+    {"rebalance", "{strategy: pools}",
+     "server.balance moves connections, and nothing else moves to another worker"},
+    {"rebalance", "off", "server.balance moves connections, and nothing else moves to another worker"},
+    {"epoch.mode", "batched", "a worker always publishes its epoch once for many tasks"},
+    {"index.inner", "auto", "nodes above the leaves always have optimistic latches"},
+    {"index.upper_levels", "local", "each node is in memory of the NUMA node whose worker makes it"},
+    {"toggle.hosts", "false", "buckets have no hosts"},
+}};
+
+TEST(Experimental, ARemovedSwitchIsOneErrorThatSaysWhyAndWhatToDo) {
+  for (const auto& [path, value, why] : kRemoved) {
+    const std::string key{path};
+    const std::string name = "experimental." + key;
+    const std::string what = ": was removed: " + std::string{why} + " (delete the key)";
+    const std::size_t dot = key.find('.');
+    const std::string file = dot == std::string::npos
+                                 ? "experimental:\n  " + key + ": " + std::string{value} + "\n"
+                                 : "experimental:\n  " + key.substr(0, dot) + ": {" + key.substr(dot + 1) +
+                                       ": " + std::string{value} + "}\n";
+    const std::string place = dot == std::string::npos ? "2:3: " : "2:" + std::to_string(dot + 6) + ": ";
+    EXPECT_EQ(mistakes_of(file), place + name + what);
+    EXPECT_EQ(mistakes_of(as_file(key, std::string{value})),
+              (dot == std::string::npos ? "1:1: " : "2:3: ") + key + what)
+        << "the place before the section";
+    const runtime::Result<DaemonOptions> set =
+        load(std::nullopt, std::vector<std::string>{name + "=" + std::string{value}});
+    ASSERT_FALSE(set.ok()) << name;
+    EXPECT_EQ(set.error().message, "--set " + name + what);
+  }
+}
+
+TEST(Experimental, AWordThatALeafNoLongerTakesIsOneErrorWithThoseItTakes) {
+  EXPECT_EQ(mistakes_of("experimental: {index: {leaves: optimistic_scheduling}}\n"),
+            "1:32: experimental.index.leaves: \"optimistic_scheduling\" is unknown (allowed: "
+            "optimistic_latch, auto)");
 }
 
 TEST(Experimental, EachFormerPlaceInAFileIsAnErrorThatNamesTheNewOne) {

@@ -114,11 +114,10 @@ experimental:
   stealing: machine
   order: nls
   order_reach: node
-  rebalance: {strategy: objects, period: 2s}
   prefetch: {mode: distance, distance: 24, window: 128}
-  epoch: {mode: task, interval: 20ms, bytes: 1MiB}
-  index: {leaves: optimistic_scheduling, inner: optimistic_scheduling}
-  toggle: {order: queue, buckets: 6, slots: 7, hosts: true, inner: false, stealing: false}
+  epoch: {interval: 20ms, bytes: 1MiB}
+  index: {leaves: auto}
+  toggle: {order: queue, buckets: 6, slots: 7, inner: false, stealing: false}
 )");
   EXPECT_EQ(options.workers, 3U);
   EXPECT_THAT(options.cpus, ElementsAre(PuId{0}, PuId{1}, PuId{2}));
@@ -127,23 +126,18 @@ experimental:
   EXPECT_EQ(options.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(options.order, runtime::task_order::nls);
   EXPECT_EQ(options.order_reach, runtime::stealing_scope::node);
-  EXPECT_EQ(options.rebalance.strategy, runtime::rebalance_strategy::objects);
-  EXPECT_EQ(options.rebalance.period_ms, 2000U);
   EXPECT_EQ(options.memory.limit_bytes, 1ULL << 30U);
   EXPECT_EQ(options.memory.huge_pages, runtime::huge_pages_mode::off);
   EXPECT_FALSE(options.memory.numa_placement);
   EXPECT_EQ(options.prefetch.mode, runtime::prefetch_mode::distance);
   EXPECT_EQ(options.prefetch.distance, 24U);
   EXPECT_EQ(options.prefetch.window, 128U);
-  EXPECT_EQ(options.epoch.mode, runtime::epoch_mode::task);
   EXPECT_EQ(options.epoch.interval_ms, 20U);
   EXPECT_EQ(options.epoch.advance_bytes, 1U << 20U);
-  EXPECT_EQ(options.index.leaves, node_primitive::optimistic_scheduling);
-  EXPECT_EQ(options.index.inner, node_primitive::optimistic_scheduling);
+  EXPECT_EQ(options.index.leaves, leaf_primitive::automatic);
   EXPECT_EQ(options.toggle.order, runtime::interval_order::queue);
   EXPECT_EQ(options.toggle.buckets, 6U);
   EXPECT_EQ(options.toggle.slots_per_bucket, 7U);
-  EXPECT_TRUE(options.toggle.hosts);
   EXPECT_FALSE(options.toggle.inner);
   EXPECT_FALSE(options.toggle.stealing);
   const TlsOptions both{"a.pem", "b.pem", "c.pem", tls_version::v1_3};
@@ -264,7 +258,7 @@ TEST(LoadOrigins, NameFileLineSetAndFlag) {
 TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   const DaemonOptions options = load_text(
       "workers: auto\n"
-      "experimental: {pools: 9, epoch: {mode: task}, toggle: {slots: 3}}\n"
+      "experimental: {pools: 9, epoch: {interval: 9ms}, toggle: {slots: 3}}\n"
       "topologies:\n"
       "  - {name: a, when: {nodes: 2-3, cpus: 8+, memory: 1GiB}, cpus: 0-3, workers: 2}\n"
       "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%,\n"

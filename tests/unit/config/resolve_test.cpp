@@ -312,7 +312,6 @@ TEST(Resolve, PassesTheRestOn) {
   options.stealing = runtime::stealing_scope::machine;
   options.order = runtime::task_order::nls;
   options.order_reach = runtime::stealing_scope::off;
-  options.rebalance = {.strategy = runtime::rebalance_strategy::pools, .period_ms = 77};
   const RuntimeOptions result = resolved(options, machine());
   EXPECT_EQ(result.prefetch.distance, 33U);
   EXPECT_EQ(result.epoch.interval_ms, 7U);
@@ -323,8 +322,6 @@ TEST(Resolve, PassesTheRestOn) {
   EXPECT_EQ(result.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(result.order, runtime::task_order::nls);
   EXPECT_EQ(result.order_reach, runtime::stealing_scope::off);
-  EXPECT_EQ(result.rebalance.strategy, runtime::rebalance_strategy::pools);
-  EXPECT_EQ(result.rebalance.period_ms, 77U);
   ASSERT_NE(result.topology, nullptr) << "who is near whom";
   EXPECT_EQ(result.topology->pus.size(), machine().pus.size());
 }

@@ -13,8 +13,7 @@ namespace mxkv::config {
 namespace {
 
 constexpr const char* kNoBoundWork =
-    "has no effect: no pool holds work while experimental.index.leaves and experimental.index.inner are "
-    "optimistic_latch";
+    "has no effect: no pool holds work while experimental.index.leaves is optimistic_latch";
 
 // "path what", one per line.
 std::string told(const std::string& text, std::size_t workers = 2, std::size_t nodes = 0) {
@@ -42,12 +41,9 @@ TEST(WithoutEffect, NothingOfTheDefaultsIsTold) {
   EXPECT_TRUE(switches_without_effect(example.value(), 1).empty());
 }
 
-TEST(WithoutEffect, PoolsAndRebalancingNeedNodesThatBelongToPools) {
-  const std::string text = "pools: 8, rebalance: {strategy: objects}";
-  EXPECT_EQ(told(experimental(text)), std::string{"experimental.pools "} + kNoBoundWork +
-                                          "\nexperimental.rebalance.strategy " + kNoBoundWork + "\n");
-  EXPECT_EQ(told(experimental(text + ", index: {leaves: optimistic_scheduling}")), "");
-  EXPECT_EQ(told(experimental(text + ", index: {inner: optimistic_scheduling}")), "");
+TEST(WithoutEffect, PoolsNeedLeavesThatBelongToPools) {
+  EXPECT_EQ(told(experimental("pools: 8")), std::string{"experimental.pools "} + kNoBoundWork + "\n");
+  EXPECT_EQ(told(experimental("pools: 8, index: {leaves: auto}")), "");
   EXPECT_EQ(told("nodes: [{node: 0, experimental: {pools: 3}}]\n"),
             std::string{"nodes[0].experimental.pools "} + kNoBoundWork + "\n");
 }
@@ -55,17 +51,17 @@ TEST(WithoutEffect, PoolsAndRebalancingNeedNodesThatBelongToPools) {
 TEST(WithoutEffect, StealingNeedsThemToo) {
   EXPECT_EQ(told(experimental("stealing: machine")),
             std::string{"experimental.stealing "} + kNoBoundWork + "\n");
-  EXPECT_EQ(told(experimental("stealing: off, index: {leaves: optimistic_scheduling}")), "");
+  EXPECT_EQ(told(experimental("stealing: off, index: {leaves: auto}")), "");
 }
 
 TEST(WithoutEffect, OneWorkerSharesWithNobody) {
-  const std::string text = experimental(
-      "stealing: machine, order_reach: node, rebalance: {strategy: pools}, "
-      "index: {leaves: optimistic_scheduling}");
-  EXPECT_EQ(told(text, 1),
-            "experimental.stealing has no effect: there is only one worker\n"
-            "experimental.order_reach has no effect: there is only one worker\n"
-            "experimental.rebalance.strategy has no effect: there is only one worker\n");
+  const std::string text = experimental("stealing: machine, order_reach: node, index: {leaves: auto}");
+  EXPECT_EQ(
+      told(text, 1),
+      "experimental.index.leaves has no effect: there is only one worker, whose writers meet no others: "
+      "leaves stay optimistic_latch\n"
+      "experimental.stealing has no effect: there is only one worker\n"
+      "experimental.order_reach has no effect: there is only one worker\n");
   EXPECT_EQ(told(text, 0), "") << "how many there will be is not known";
 }
 
@@ -76,22 +72,12 @@ TEST(WithoutEffect, LeavesThatAdaptBindWorkButNotOfOneWorker) {
       told(text, 1),
       "experimental.index.leaves has no effect: there is only one worker, whose writers meet no others: "
       "leaves stay optimistic_latch\n");
-  EXPECT_EQ(told(experimental("pools: 8, index: {inner: auto}"), 1), "");
-}
-
-TEST(WithoutEffect, ThePeriodOfRebalancingNeedsRebalancing) {
-  EXPECT_EQ(told(experimental("rebalance: {period: 1s}")),
-            "experimental.rebalance.period has no effect: experimental.rebalance.strategy is off\n");
 }
 
 TEST(WithoutEffect, BalancingNeedsTwoWorkersAndItsWindowBalancing) {
   const std::string off = "server: {balance: off}\n";
   EXPECT_EQ(told(off), "");
   EXPECT_EQ(told(off, 1), "server.balance has no effect: there is only one worker\n");
-  const std::string upper = experimental("index: {upper_levels: interleaved}");
-  EXPECT_EQ(told(upper), "");
-  EXPECT_EQ(told(upper, 2, 1),
-            "experimental.index.upper_levels has no effect: all workers are on one NUMA node\n");
   const std::string accept = "server: {accept: machine}\n";
   EXPECT_EQ(told(accept), "") << "unknown, or two nodes";
   EXPECT_EQ(told(accept, 2, 2), "");
@@ -127,10 +113,9 @@ TEST(WithoutEffect, ADistanceNeedsItsMode) {
 TEST(WithoutEffect, OneQueueHasNoBucketsWithWorkers) {
   const std::string why =
       " has no effect: experimental.toggle.order is queue, which has no buckets with workers\n";
-  const std::string text = "hosts: true, inner: false, stealing: false, buckets: 1, slots: 1";
-  EXPECT_EQ(told(experimental("toggle: {" + text + "}")), "experimental.toggle.hosts" + why +
-                                                              "experimental.toggle.inner" + why +
-                                                              "experimental.toggle.stealing" + why);
+  const std::string text = "inner: false, stealing: false, buckets: 1, slots: 1";
+  EXPECT_EQ(told(experimental("toggle: {" + text + "}")),
+            "experimental.toggle.inner" + why + "experimental.toggle.stealing" + why);
   EXPECT_EQ(told(experimental("toggle: {order: toggle, " + text + "}")), "");
 }
 

@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 110> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -88,14 +88,6 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
      "1:23: experimental.order: \"fifo\" is unknown (allowed: las, nls)"},
     {"an unknown scope of stealing", "experimental: {stealing: always}\n",
      "1:26: experimental.stealing: \"always\" is unknown (allowed: off, node, machine)"},
-    {"an unknown strategy of rebalancing", "experimental: {rebalance: {strategy: workers}}\n",
-     "1:38: experimental.rebalance.strategy: \"workers\" is unknown (allowed: off, pools, objects)"},
-    {"a period of rebalancing without a unit", "experimental: {rebalance: {period: 100}}\n",
-     "1:36: experimental.rebalance.period: \"100\" is not a duration (allowed: a whole number of ms, s, min "
-     "or h, such as "
-     "50ms)"},
-    {"a period of rebalancing that is too short", "experimental: {rebalance: {period: 9ms}}\n",
-     "1:36: experimental.rebalance.period: \"9ms\" is out of range (allowed: 10ms to 10min)"},
     {"a negative number", "spin_rounds: -1\n",
      "1:14: spin_rounds: \"-1\" is not a number (allowed: decimal digits)"},
     {"a list for a number", "workers: [1, 2]\n",
@@ -167,11 +159,8 @@ inline constexpr std::array<WrongConfiguration, 114> kWrongConfigurations{{
      "1:20: limits.pipeline: \"18446744073709551616\" is not a number (allowed: decimal digits)"},
     {"an unknown word", "memory: {huge_pages: always}\n",
      "1:22: memory.huge_pages: \"always\" is unknown (allowed: off, transparent)"},
-    {"reclamation off", "experimental: {epoch: {mode: off}}\n",
-     "1:30: experimental.epoch.mode: \"off\" is unknown (allowed: batched, task)"},
     {"a primitive of the benchmarks only", "experimental: {index: {leaves: spin_latch}}\n",
-     "1:32: experimental.index.leaves: \"spin_latch\" is unknown (allowed: optimistic_latch, "
-     "optimistic_scheduling, auto)"},
+     "1:32: experimental.index.leaves: \"spin_latch\" is unknown (allowed: optimistic_latch, auto)"},
     {"an unknown mode of a node", "nodes: [{node: 0, experimental: {prefetch: {mode: sometimes}}}]\n",
      "1:51: nodes[0].experimental.prefetch.mode: \"sometimes\" is unknown (allowed: inherit, off, distance, "
      "at_spawn, "

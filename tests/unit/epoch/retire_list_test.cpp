@@ -44,7 +44,7 @@ struct Fixture : ::testing::Test {
     ++retired.freed;
     retired.freed_as = kind;
   }
-  std::size_t reclaim(std::uint64_t horizon, std::size_t most = kAll) {
+  std::size_t reclaim(std::uint64_t horizon, std::size_t most = kAll, std::size_t most_bytes = kAll) {
     static constexpr ReclaimFunction kFunctions[] = {
         [](Worker&, void* object) { free_as(object, 0); },
         [](Worker&, void* object) { free_as(object, 1); },
@@ -54,7 +54,7 @@ struct Fixture : ::testing::Test {
           fixture.list.add(&fixture.child, kNumbers, fixture.child_stamp, 1);
         },
     };
-    return list.reclaim(horizon, most, kFunctions, worker);
+    return list.reclaim(horizon, {most, most_bytes}, kFunctions, worker);
   }
 
   testing::Machine machine{1};
@@ -107,6 +107,19 @@ TEST_F(RetireListTest, StopsSoonAfterTheNumberItWasGivenAndGoesOnLater) {
   EXPECT_LT(first, 100U) << "whole blocks, of less than 50 objects";
   EXPECT_EQ(list.entries(), objects.size() - first);
   EXPECT_EQ(reclaim(3), objects.size() - first);
+}
+
+TEST_F(RetireListTest, StopsSoonAfterTheBytesItWasGiven) {
+  std::vector<RetiredObject> objects(300);
+  for (RetiredObject& object : objects) {
+    list.add(&object, kNumbers, 2, 1000);
+  }
+  const std::size_t first = reclaim(3, kAll, 60'000);
+  EXPECT_GE(first, 60U);
+  EXPECT_LT(first, 110U) << "whole blocks, of less than 50 objects";
+  EXPECT_TRUE(list.any_below(3));
+  EXPECT_EQ(reclaim(3), objects.size() - first);
+  EXPECT_FALSE(list.any_below(3));
 }
 
 TEST_F(RetireListTest, AReclaimFunctionMayRetireFurtherObjects) {

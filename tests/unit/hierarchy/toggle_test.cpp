@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "runtime/hierarchy/buckets/buckets.hpp"
 #include "tests/unit/hierarchy/yard.hpp"
 
 namespace mxkv::runtime {
@@ -214,13 +215,13 @@ TEST(Toggle, AnOperationOfOneSlotGetsItsTurn) {
   ToggleMachine world{1, {.buckets = 1, .slots_per_bucket = 4}};
   world.start(0, {.slots = SlotInterval{0, 3}, .steps = 1000, .name = 1});  // meanwhile the others come
   world.start(0, {.slots = SlotInterval{1, 1}, .name = 2});
-  for (std::uint32_t i = 0; i < 3 * Toggle::kOuterInRow; ++i) {
+  for (std::uint32_t i = 0; i < 3 * ToggleBuckets::kOuterInRow; ++i) {
     world.start(0, {.slots = SlotInterval{0, 1}, .name = 3});
   }
   world.machine.run_until_idle();
-  world.expect_ended(2 + 3 * Toggle::kOuterInRow);
+  world.expect_ended(2 + 3 * ToggleBuckets::kOuterInRow);
   const auto& begun = world.yard.begun;
-  EXPECT_LE(std::find(begun.begin(), begun.end(), 2) - begun.begin(), Toggle::kOuterInRow + 1);
+  EXPECT_LE(std::find(begun.begin(), begun.end(), 2) - begun.begin(), ToggleBuckets::kOuterInRow + 1);
 }
 
 TEST(Toggle, BucketsRunSideBySide) {

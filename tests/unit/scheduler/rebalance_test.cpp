@@ -1,5 +1,5 @@
 // The rebalancer's choices: on invented machines of one, two and four nodes, and that it comes to rest.
-#include "runtime/scheduler/rebalance.hpp"
+#include "runtime/scheduler/rebalancing/rebalance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::runtime {

@@ -240,6 +240,28 @@ TEST_F(Reclaim, TheOutOfMemoryPathFreesAtOnceWhatNobodyHolds) {
   EXPECT_EQ(freed(), 1);
 }
 
+TEST_F(Reclaim, TheOutOfMemoryPathFreesALongListInParts) {
+  machine[0].step();
+  machine[1].step();
+  int first = 0;
+  machine[0].spawn(lambda_task(machine[0], [this, &first](MxTask&, Worker& worker) {
+    for (int i = 0; i < 10'000; ++i) {
+      retire_one(0);
+    }
+    worker.reclaim_now();
+    first = freed();
+    return step::done;
+  }));
+  machine[0].step();
+  machine[1].step();
+  EXPECT_LT(first, 5000) << "replies of other requests wait meanwhile";
+  for (int i = 0; i < 4; ++i) {
+    machine[0].reclaim_now();
+    machine[1].step();
+  }
+  EXPECT_EQ(freed(), 10'000);
+}
+
 TEST_F(Reclaim, TheOutOfMemoryPathRespectsPins) {
   int freed_under_pin = -1;
   machine[0].spawn(lambda_task(machine[0], [this, &freed_under_pin](MxTask& self, Worker& worker) {

@@ -87,7 +87,7 @@ TEST_F(ReclaimerTest, ARunThatFoundNothingWaitsForTheNextEpoch) {
 }
 
 TEST_F(ReclaimerTest, ALargeListIsFreedInRunsOfBoundedLength) {
-  for (std::size_t i = 0; i < 2 * Reclaimer::kMostPerRun; ++i) {
+  for (std::size_t i = 0; i < 2 * Reclaimer::kMostPerRun.objects; ++i) {
     retire();
   }
   for (int i = 0; i < 2; ++i) {
@@ -95,8 +95,8 @@ TEST_F(ReclaimerTest, ALargeListIsFreedInRunsOfBoundedLength) {
   }
   epochs.enter(kWorker);
   begin(run::usual);
-  EXPECT_GE(freed, static_cast<int>(Reclaimer::kMostPerRun));
-  EXPECT_LT(freed, static_cast<int>(2 * Reclaimer::kMostPerRun));
+  EXPECT_GE(freed, static_cast<int>(Reclaimer::kMostPerRun.objects));
+  EXPECT_LT(freed, static_cast<int>(2 * Reclaimer::kMostPerRun.objects));
   EXPECT_TRUE(tick(1)) << "the next run goes on in the same epoch";
 }
 

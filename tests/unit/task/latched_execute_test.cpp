@@ -1,10 +1,10 @@
 // Guarded execution of objects whose readers take a latch: which functions run under it, and the effect of a
 // held latch.
-#include "runtime/synchronization/latched_execute.hpp"
+#include "runtime/synchronization/latched/latched_execute.hpp"
 
 #include <gtest/gtest.h>
 
-#include "runtime/synchronization/shared_latch.hpp"
+#include "runtime/synchronization/latched/shared_latch.hpp"
 #include "tests/unit/task/guarded_tasks.hpp"
 
 namespace mxkv::runtime {

@@ -1,5 +1,5 @@
 // The two latches in the version word: which task gets in beside which, and the effect on the version.
-#include "runtime/synchronization/shared_latch.hpp"
+#include "runtime/synchronization/latched/shared_latch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/command_table.hpp"
 #include "protocol/numbers.hpp"
 #include "runtime/base/command_line.hpp"
 
@@ -14,7 +15,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::string joined(std::string line, const Words& words) {
+std::string joined(protocol::verb op, const Words& words) {
+  std::string line(protocol::name_of(op));
   for (const std::string& word : words) {
     line += ' ' + word;
   }
@@ -71,7 +73,7 @@ Outcome run_raw(Session& session, const Words& lines) {
   for (const std::string& line : lines) {
     request += session.argument(line) + "\r\n";
   }
-  server.send(request + "mn\r\n");
+  server.send(request + std::string(protocol::name_of(protocol::verb::meta_noop)) + "\r\n");
   bool refused = false;
   for (;;) {
     const std::string line(server.line());
@@ -95,6 +97,27 @@ Outcome run_raw(Session& session, const Words& lines) {
   }
 }
 
+/// The words that begin the protocol's lines, by family.
+std::string request_words() {
+  constexpr std::size_t kWidth = 78;
+  std::string text = "Commands of the protocol; PROTOCOL.md describes them:";
+  std::size_t begin = 0;
+  auto family = protocol::family::control;
+  for (const protocol::Command& command : protocol::all_commands()) {
+    if (command.reads == nullptr) {
+      continue;
+    }
+    if (command.belongs != family || text.size() - begin + command.word.size() >= kWidth) {
+      family = command.belongs;
+      text += "\n ";
+      begin = text.size();
+    }
+    text += ' ';
+    text += command.word;
+  }
+  return text;
+}
+
 }  // namespace
 
 Action declare_config(CLI::App& app) {
@@ -105,7 +128,7 @@ Action declare_config(CLI::App& app) {
     if (asked == Words{"get", "cluster"}) {
       asked.back() = "cluster.*";  // to a server the word alone is another pattern
     }
-    return show_lines(session, joined("config", asked), asked.front() == "get");
+    return show_lines(session, joined(protocol::verb::config_get, asked), asked.front() == "get");
   };
 }
 
@@ -113,13 +136,14 @@ Action declare_clients(CLI::App& app) {
   const auto words = std::make_shared<Words>();
   app.add_option("ARGUMENT", *words, "list, kill ID or ADDRESS, or name [NAME]")->required()->expected(1, 2);
   return [words](Session& session) {
-    return show_lines(session, joined("client", *words), words->front() == "list");
+    return show_lines(session, joined(protocol::verb::client, *words), words->front() == "list");
   };
 }
 
 Action declare_raw(CLI::App& app) {
   const auto lines = std::make_shared<Words>();
   app.add_option("LINE", *lines, "A line of the protocol, or the value of the line before")->required();
+  app.footer(request_words());
   return [lines](Session& session) { return run_raw(session, *lines); };
 }
 

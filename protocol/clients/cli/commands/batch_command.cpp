@@ -54,10 +54,10 @@ void append_request(std::string& out, const Words& words) {
                   "incr|decr KEY [N] are the commands of a batch");
   }
   if (mode == '\0') {
-    append_command(out, verb == "get" ? "mg" : "md", words[1]);
+    append_command(out, verb == "get" ? protocol::verb::meta_get : protocol::verb::meta_delete, words[1]);
     out += verb == "get" ? " v\r\n" : "\r\n";
   } else if (counts) {
-    append_command(out, "ma", words[1]);
+    append_command(out, protocol::verb::meta_arithmetic, words[1]);
     out += std::string(" v M") + mode + " D" + std::to_string(number) + "\r\n";
   } else {
     StoreOptions options = {.mode = mode};
@@ -117,7 +117,8 @@ Outcome run_batch(Session& session, const std::string& name) {
     throw Failure(Outcome::file, name + ": is empty");
   }
   Connection& server = session.connection();
-  server.send("mb " + std::to_string(lines.size()) + "\r\n" + requests);
+  server.send(std::string(protocol::name_of(protocol::verb::meta_batch)) + ' ' +
+              std::to_string(lines.size()) + "\r\n" + requests);
   for (const BatchLine& line : lines) {
     const MetaReply reply = server.reply();
     expect_no_error(reply);

@@ -6,22 +6,25 @@
 namespace mxkv::cli {
 namespace {
 
+constexpr Completes kKeys = Completes::keys;
+
 constexpr std::array kCommands{
-    Command{"get", "Print the values of keys", declare_get},
-    Command{"info", "Print an item's metadata", declare_info},
-    Command{"set", "Store an item", declare_set},
-    Command{"delete", "Delete items", declare_delete},
-    Command{"incr", "Add to a number", declare_incr},
-    Command{"decr", "Subtract from a number, down to 0", declare_decr},
-    Command{"touch", "Set the time to live of items", declare_touch},
-    Command{"scan", "Print the keys of a range, in order", declare_scan},
-    Command{"count", "Count the items and bytes of a range", declare_count},
-    Command{"tree", "Print prefixes with their items and bytes", declare_tree},
-    Command{"delete-prefix", "Delete all items with a prefix: counts and asks first", declare_delete_prefix},
-    Command{"touch-prefix", "Set the time to live of all items with a prefix", declare_touch_prefix},
+    Command{"get", "Print the values of keys", declare_get, kKeys},
+    Command{"info", "Print an item's metadata", declare_info, kKeys},
+    Command{"set", "Store an item", declare_set, kKeys},
+    Command{"delete", "Delete items", declare_delete, kKeys},
+    Command{"incr", "Add to a number", declare_incr, kKeys},
+    Command{"decr", "Subtract from a number, down to 0", declare_decr, kKeys},
+    Command{"touch", "Set the time to live of items", declare_touch, kKeys},
+    Command{"scan", "Print the keys of a range, in order", declare_scan, kKeys},
+    Command{"count", "Count the items and bytes of a range", declare_count, kKeys},
+    Command{"tree", "Print prefixes with their items and bytes", declare_tree, kKeys},
+    Command{"delete-prefix", "Delete all items with a prefix: counts and asks first", declare_delete_prefix,
+            kKeys},
+    Command{"touch-prefix", "Set the time to live of all items with a prefix", declare_touch_prefix, kKeys},
     Command{"batch", "Run the commands of a file atomically: all or none", declare_batch},
-    Command{"big", "Find the largest items", declare_big},
-    Command{"export", "Write items to a file", declare_export},
+    Command{"big", "Find the largest items", declare_big, kKeys},
+    Command{"export", "Write items to a file", declare_export, kKeys},
     Command{"import", "Store the items of a file", declare_import},
     Command{"stats", "Print the server's counters", declare_stats},
     Command{"top", "Show the server's activity, live", declare_top},
@@ -33,7 +36,7 @@ constexpr std::array kCommands{
     Command{"config", "Show and change the server's options", declare_config},
     Command{"clients", "List, name and end connections", declare_clients},
     Command{"ping", "Check that the server answers; print its version", declare_ping},
-    Command{"raw", "Send lines of the protocol unchanged", declare_raw},
+    Command{"raw", "Send lines of the protocol unchanged", declare_raw, Completes::requests},
 };
 
 }  // namespace

@@ -17,11 +17,19 @@ namespace mxkv::cli {
 /// The execution of a command line. Returns Outcome::done or Outcome::no; throws in all other cases.
 using Action = std::function<Outcome(Session&)>;
 
+/// What completion offers for a command's words, besides its options.
+enum class Completes {
+  nothing,
+  keys,      ///< keys and prefixes, for which it asks the server
+  requests,  ///< the protocol's commands
+};
+
 struct Command {
   std::string_view name;
   std::string_view summary;
   /// Adds the command's arguments to `app`. The returned action reads them when it is called, after parsing.
   Action (*declare)(CLI::App& app);
+  Completes words = Completes::nothing;
 };
 
 [[nodiscard]] std::span<const Command> all_commands();

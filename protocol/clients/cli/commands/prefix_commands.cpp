@@ -22,7 +22,7 @@ struct DeleteArguments {
 
 /// The number of items, and their bytes.
 std::pair<std::uint64_t, std::uint64_t> count_exactly(Connection& server, const Range& range) {
-  server.send(range_line("mc", range) + " e\r\n");
+  server.send(range_line(protocol::verb::meta_count, range) + " e\r\n");
   const MetaReply reply = server.reply();
   expect_no_error(reply);
   return {reply.number('A'), reply.number('B')};
@@ -30,7 +30,7 @@ std::pair<std::uint64_t, std::uint64_t> count_exactly(Connection& server, const 
 
 /// Page by page, so that no other client waits long; or locked, all at one moment.
 std::uint64_t delete_range(Connection& server, const Range& range, bool at_once) {
-  const std::string line = range_line("mx", range) + (at_once ? " X" : "");
+  const std::string line = range_line(protocol::verb::meta_range_delete, range) + (at_once ? " X" : "");
   std::uint64_t removed = 0;
   std::string cursor;
   do {
@@ -76,7 +76,8 @@ Outcome run_touch(Session& session, const std::string& written, std::int64_t sec
   const std::string prefix = session.argument(written);
   check_key(prefix);
   Connection& server = session.connection();
-  server.send(range_line("mt", {.prefix = prefix}) + " T" + std::to_string(seconds) + "\r\n");
+  server.send(range_line(protocol::verb::meta_range_touch, {.prefix = prefix}) + " T" +
+              std::to_string(seconds) + "\r\n");
   const MetaReply reply = server.reply();
   expect_no_error(reply);
   const std::uint64_t items = reply.number('A');

@@ -72,7 +72,7 @@ Outcome run_scan(Session& session, Range range, const ScanArguments& arguments) 
 
 Outcome run_count(Session& session, const Range& range, bool exact) {
   Connection& server = session.connection();
-  server.send(range_line("mc", range) + (exact ? " e\r\n" : "\r\n"));
+  server.send(range_line(protocol::verb::meta_count, range) + (exact ? " e\r\n" : "\r\n"));
   const MetaReply reply = server.reply();
   expect_no_error(reply);
   const auto items = reply.number('A');

@@ -53,7 +53,7 @@ Outcome run_get(Session& session, const GetArguments& arguments) {
     const std::size_t end = std::min(begin + kKeysAtOnce, arguments.keys.size());
     std::string requests;
     for (std::size_t at = begin; at < end; ++at) {
-      append_command(requests, "mg", session.argument(arguments.keys[at]));
+      append_command(requests, protocol::verb::meta_get, session.argument(arguments.keys[at]));
       requests += " v f t c\r\n";
     }
     server.send(requests);
@@ -82,7 +82,7 @@ Outcome run_get(Session& session, const GetArguments& arguments) {
 Outcome run_info(Session& session, const std::string& key) {
   Connection& server = session.connection();
   std::string request;
-  append_command(request, "me", key);
+  append_command(request, protocol::verb::meta_debug, key);
   server.send(request + "\r\n");
   const MetaReply reply = server.reply();
   expect_no_error(reply);

@@ -8,6 +8,7 @@
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "protocol/command_table.hpp"
 #include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
@@ -31,7 +32,7 @@ Outcome run_stats(Session& session, const std::string& group) {
 
 Outcome run_ping(Session& session) {
   const auto before = std::chrono::steady_clock::now();
-  const std::string answer = session.ask("version");
+  const std::string answer = session.ask(std::string(protocol::name_of(protocol::verb::version)));
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - before;
   constexpr std::string_view kVersion = "VERSION ";
   if (!answer.starts_with(kVersion)) {

@@ -44,7 +44,8 @@ Branch branch_of(const MetaReply& reply, std::uint64_t items) {
 
 Level read_level(Connection& server, const std::string& prefix, const TreeArguments& arguments) {
   Level level;
-  std::string line = range_line("mc", prefix.empty() ? Range{} : Range{.prefix = prefix});
+  std::string line =
+      range_line(protocol::verb::meta_count, prefix.empty() ? Range{} : Range{.prefix = prefix});
   line += " D" + arguments.delimiter + (arguments.exact ? " e" : "");
   std::string cursor;
   do {

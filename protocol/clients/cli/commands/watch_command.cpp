@@ -8,6 +8,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
 #include "protocol/clients/cli/interrupt.hpp"
+#include "protocol/command_table.hpp"
 #include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
@@ -36,7 +37,7 @@ Json document_of(std::string_view line) {
 Outcome run_watch(Session& session, const WatchArguments& arguments) {
   // A connection that runs watch takes no more commands, so it is a connection of its own.
   const auto server = session.another();
-  std::string request = "watch";
+  std::string request(protocol::name_of(protocol::verb::watch));
   for (const std::string& stream : arguments.streams) {
     request += ' ' + stream;
   }

@@ -76,13 +76,13 @@ Outcome run_set(Session& session, SetArguments arguments) {
 }
 
 /// Sends the same flags for each key, and reads one reply for each.
-Outcome run_for_each(Session& session, const char* verb, const std::vector<std::string>& keys,
+Outcome run_for_each(Session& session, protocol::verb op, const std::vector<std::string>& keys,
                      const std::string& flags, const char* done) {
   Outcome outcome = Outcome::done;
   for (const std::string& written : keys) {
     const std::string key = session.argument(written);
     std::string request;
-    append_command(request, verb, key);
+    append_command(request, op, key);
     if (tell_change(session, key, ask_reply(session, request + flags + "\r\n"), done) == Outcome::no) {
       outcome = Outcome::no;
     }
@@ -112,7 +112,7 @@ Action declare_change(CLI::App& app, const char* mode) {
     if (arguments->seconds) {
       flags += " T" + std::to_string(*arguments->seconds);
     }
-    return run_for_each(session, "ma", {arguments->key}, flags, "changed");
+    return run_for_each(session, protocol::verb::meta_arithmetic, {arguments->key}, flags, "changed");
   };
 }
 
@@ -140,7 +140,8 @@ Action declare_delete(CLI::App& app) {
   app.add_option("KEY", *keys, "Keys")->required();
   app.add_option("--cas", *unique, "Delete only if the item has this unique")->type_name("UNIQUE");
   return [keys, unique](Session& session) {
-    return run_for_each(session, "md", *keys, *unique ? " C" + std::to_string(**unique) : "", "deleted");
+    return run_for_each(session, protocol::verb::meta_delete, *keys,
+                        *unique ? " C" + std::to_string(**unique) : "", "deleted");
   };
 }
 
@@ -157,7 +158,7 @@ Action declare_touch(CLI::App& app) {
   app.add_option("KEY", *keys, "Keys")->required();
   app.add_option("--ttl", *seconds, "Seconds to live; 0: no expiry")->required()->type_name("SECONDS");
   return [keys, seconds](Session& session) {
-    return run_for_each(session, "mg", *keys, " T" + std::to_string(*seconds), "touched");
+    return run_for_each(session, protocol::verb::meta_get, *keys, " T" + std::to_string(*seconds), "touched");
   };
 }
 

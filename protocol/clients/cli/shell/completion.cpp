@@ -9,6 +9,7 @@
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/pages.hpp"
+#include "protocol/command_table.hpp"
 #include "runtime/base/command_line.hpp"
 
 namespace mxkv::cli {
@@ -40,12 +41,14 @@ std::vector<std::string> option_names(const Command& command, const std::string&
   return names;
 }
 
-/// Whether the command's words are keys.
-bool takes_keys(std::string_view name) {
-  constexpr std::string_view kKeyed[]{"get",           "info",         "set",  "delete", "incr",
-                                      "decr",          "touch",        "scan", "count",  "tree",
-                                      "delete-prefix", "touch-prefix", "big",  "export"};
-  return std::ranges::find(kKeyed, name) != std::end(kKeyed);
+std::vector<std::string> protocol_words(const std::string& stem) {
+  std::vector<std::string> words;
+  for (const protocol::Command& command : protocol::all_commands()) {
+    if (command.reads != nullptr && command.word.starts_with(stem)) {
+      words.emplace_back(command.word);
+    }
+  }
+  return words;
 }
 
 std::vector<std::string> keys_from_server(Session& session, const std::string& prefix) {
@@ -85,7 +88,9 @@ Completion complete_line(Session& session, std::string_view before) {
   }
   if (completion.stem.starts_with('-')) {
     completion.whole = option_names(*command, completion.stem);
-  } else if (takes_keys(words[0])) {
+  } else if (command->words == Completes::requests) {
+    completion.whole = protocol_words(completion.stem);
+  } else if (command->words == Completes::keys) {
     completion.whole = keys_from_server(session, completion.stem);
     // A quoted key does not begin with the typed word.
     std::erase_if(completion.whole,

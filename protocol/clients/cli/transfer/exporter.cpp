@@ -45,7 +45,7 @@ void look_before(const ExportOptions& options) {
 
 /// The approximate number of items, for the progress only; 0 if they cannot be counted.
 double count_about(Connection& server, const Range& range) {
-  server.send(range_line("mc", range) + "\r\n");
+  server.send(range_line(protocol::verb::meta_count, range) + "\r\n");
   const MetaReply reply = server.reply();
   if (reply.code != "HD") {
     return 0;

@@ -12,6 +12,7 @@
 #include "protocol/clients/cli/transfer/pacer.hpp"
 #include "protocol/clients/cli/transfer/progress.hpp"
 #include "protocol/clients/cli/wire/stats_reply.hpp"
+#include "protocol/command_table.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -118,7 +119,7 @@ class Import {
     if (grouped_ == 0) {
       return;
     }
-    requests_ += "mn\r\n";
+    requests_ += std::string(protocol::name_of(protocol::verb::meta_noop)) + "\r\n";
     server_.send(requests_);
     in_flight_.push_back({last_added_, place_});
     requests_.clear();

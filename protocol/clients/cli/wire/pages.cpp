@@ -64,7 +64,10 @@ void fill(Record& record, const MetaReply& reply) {
 }  // namespace
 
 Pages::Pages(Connection& connection, const Range& range, const Wanted& wanted, const PageOptions& options)
-    : connection_(connection), line_(range_line("mr", range)), options_(options), left_(options.limit) {
+    : connection_(connection),
+      line_(range_line(protocol::verb::meta_range, range)),
+      options_(options),
+      left_(options.limit) {
   line_ += wanted.value ? " v" : "";
   line_ += wanted.flags ? " f" : "";
   line_ += wanted.seconds ? " t" : "";

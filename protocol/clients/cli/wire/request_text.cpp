@@ -42,9 +42,9 @@ void check_key(std::string_view key) {
   }
 }
 
-void append_command(std::string& out, std::string_view verb, std::string_view key) {
+void append_command(std::string& out, protocol::verb op, std::string_view key) {
   check_key(key);
-  out += verb;
+  out += protocol::name_of(op);
   out += ' ';
   if (is_plain_key(key)) {
     out += key;
@@ -58,7 +58,8 @@ void append_store(std::string& out, std::string_view key, std::string_view value
                   const StoreOptions& options) {
   check_key(key);
   const bool plain = is_plain_key(key);
-  out += "ms ";
+  out += protocol::name_of(protocol::verb::meta_set);
+  out += ' ';
   if (plain) {
     out += key;
   } else {
@@ -89,10 +90,10 @@ void append_store(std::string& out, std::string_view key, std::string_view value
   out += "\r\n";
 }
 
-std::string range_line(std::string_view verb, const Range& range) {
+std::string range_line(protocol::verb op, const Range& range) {
   if (range.prefix && !range.prefix->empty()) {
     std::string line;
-    append_command(line, verb, *range.prefix);
+    append_command(line, op, *range.prefix);
     return line + (range.reverse ? " p r" : " p");
   }
   // In walking order.
@@ -106,7 +107,7 @@ std::string range_line(std::string_view verb, const Range& range) {
     start = range.reverse ? std::string(protocol::kMaxKeyBytes, kGreatestByte) : std::string(1, '\0');
     exclusive = false;
   }
-  std::string line(verb);
+  std::string line(protocol::name_of(op));
   line += ' ';
   line += !start ? "-" : coded ? to_base64(*start) : *start;
   line += coded ? " b" : "";

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "protocol/command_table.hpp"
+
 namespace mxkv::cli {
 
 /// Whether a line can hold the key as it is.
@@ -15,8 +17,8 @@ namespace mxkv::cli {
 /// Throws Failure (Outcome::usage) if this is not a valid key.
 void check_key(std::string_view key);
 
-/// Appends `verb key` to `out`, with ` b` if the key is in base64.
-void append_command(std::string& out, std::string_view verb, std::string_view key);
+/// Appends the command's word and the key to `out`, with ` b` if the key is in base64.
+void append_command(std::string& out, protocol::verb op, std::string_view key);
 /// How an item is stored.
 struct StoreOptions {
   char mode = 'S';  ///< of the flag M of ms
@@ -38,8 +40,8 @@ struct Range {
   bool from_exclusive = false;
   bool reverse = false;
 };
-/// The first words of mr, mc, mx or mt: verb, start and the flags of the range.
-[[nodiscard]] std::string range_line(std::string_view verb, const Range& range);
+/// The first words of mr, mc, mx or mt: command, start and the flags of the range.
+[[nodiscard]] std::string range_line(protocol::verb op, const Range& range);
 /// The same keys without a prefix: a page may then begin behind any key.
 [[nodiscard]] Range as_bounds(const Range& range);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "protocol/clients/cli/failure.hpp"
+#include "protocol/command_table.hpp"
 
 namespace mxkv::cli {
 
@@ -22,7 +23,8 @@ bool Stats::has(std::string_view name) const noexcept {
 }
 
 Stats read_stats(Connection& server, const std::string& group) {
-  server.send(group.empty() ? "stats\r\n" : "stats " + group + "\r\n");
+  const std::string request(protocol::name_of(protocol::verb::stats));
+  server.send(group.empty() ? request + "\r\n" : request + ' ' + group + "\r\n");
   Stats stats;
   for (;;) {
     std::string_view line = server.line();

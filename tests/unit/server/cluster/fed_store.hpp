@@ -20,8 +20,8 @@ class FedStore {
  public:
   explicit FedStore(std::size_t workers, std::uint64_t seed = 1,
                     std::size_t memory_bytes = std::size_t{256} << 20U, const Routes* routes = nullptr,
-                    runtime::primitive leaves = runtime::primitive::optimistic_latch)
-      : store(workers, memory_bytes, leaves),
+                    bool leaves_adapt = false)
+      : store(workers, memory_bytes, leaves_adapt),
         memory(
             store.machine.runtime, store.store, [this] { ++woken; }, routes),
         random_(seed) {

@@ -115,6 +115,7 @@ class HostedShardTest : public testing::Test {
   /// A round of the worker, maybe with a change of a key, and a turn of the cluster's thread.
   void turn(const std::string& key = {}) {
     clock.advance_us(100'000);
+    changes.look();
     orders = std::max(orders, pipeline.begin_round(kWorker, clock.unix_us()).mint_us);
     if (!key.empty()) {
       pipeline.buffer(kWorker).append(GoneRecord{.order = ++orders, .key = key});
@@ -156,6 +157,7 @@ class HostedShardTest : public testing::Test {
 
   runtime::ManualClock clock;
   Routes routes{{"m"}};
+  BegunChanges& changes = routes.changes().add_worker();
   FailingMemory memory;
   std::uint64_t orders = 1;
   std::array<std::unique_ptr<HostedShard>, kShards> shards;
@@ -165,11 +167,13 @@ class HostedShardTest : public testing::Test {
                            .memory = memory,
                            .clock = clock,
                            .address_of = [](std::uint64_t) { return std::string{}; },
+                           .lives = [this](std::uint64_t process) { return process == lives; },
                            .newest_snapshot = [this](std::uint32_t shard) { return newest[shard]; },
                            .items_of = {},
                            .tell_snapshot = {},
                            .info = [](const std::string&) {},
                            .warn = [this](const std::string& line) { warnings.push_back(line); }};
+  std::uint64_t lives = 0;  ///< this process is heard on the board
   std::array<std::optional<SnapshotEntry>, kShards> newest;
   std::vector<std::string> warnings;
   std::array<Stored, kShards> stored;
@@ -206,6 +210,42 @@ TEST_F(HostedShardTest, AShardThatIsLostWhereMemoryTakesNoMoreHoldsUpNoOther) {
   pass_s(20);
   EXPECT_EQ(shards[0]->engine().state().owner(), kOther) << "what it still holds is void: it is not claimed";
   EXPECT_TRUE(is_here(1));
+}
+
+// A write may wait for an earlier one of its connection, and an overloaded worker for its turn: no clock knows how long.
+TEST_F(HostedShardTest, AShardIsLeftWhenTheWritesThatBeganHereHaveEnded) {
+  pass_s(6);
+  ASSERT_TRUE(is_here(0) && is_here(1));
+  const BegunChanges::Mark slow = changes.begin();
+  shards[0]->leave(kOther);
+  for (int i = 0; i < 8; ++i) {
+    turn();
+  }
+  EXPECT_FALSE(is_here(0));
+  EXPECT_EQ(shards[0]->engine().now(), Shard::role::owns) << "a write is in flight";
+  turn("a");
+  changes.end(slow);
+  pass_s(1);
+  EXPECT_EQ(shards[0]->engine().now(), Shard::role::follows);
+  EXPECT_EQ(shards[0]->engine().state().left_to(), kOther);
+  EXPECT_TRUE(all_is_durable());
+  EXPECT_EQ(pipeline.counts().voided.load(), 0U);
+  EXPECT_EQ(pipeline.failures(), 0U) << "no connection is closed";
+}
+
+TEST_F(HostedShardTest, AShardStaysIfItsWritesDoNotEnd) {
+  pass_s(6);
+  const BegunChanges::Mark slow = changes.begin();
+  shards[0]->leave(kOther);
+  pass_s(2);
+  EXPECT_TRUE(is_here(0)) << "requests are let in again";
+  EXPECT_EQ(shards[0]->counters().stayed, 1U);
+  turn("a");
+  changes.end(slow);
+  shards[0]->leave(kOther);
+  pass_s(1);
+  EXPECT_EQ(shards[0]->engine().state().left_to(), kOther);
+  EXPECT_EQ(pipeline.counts().voided.load(), 0U);
 }
 
 TEST_F(HostedShardTest, AShardWithAHoleInItsLogHoldsUpOthersRarely) {

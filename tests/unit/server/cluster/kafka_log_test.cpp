@@ -5,9 +5,11 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -117,6 +119,63 @@ TEST_F(KafkaLogTest, ReportsTheEndOfALog) {
   EXPECT_EQ(end_of(*log), std::nullopt);
   // A question that is still open when the client is destroyed never gets an answer.
   log->end([](std::optional<LogPosition>) { ADD_FAILURE(); });
+}
+
+// What is asked grows with brokers, not with partitions.
+TEST_F(KafkaLogTest, EndsOfManyLogsAreAskedForTogether) {
+  constexpr int kLogs = 64;
+  rd_kafka_mock_topic_create(brokers, "test.many", kLogs, 3);
+  KafkaClient client{options()};
+  std::vector<std::unique_ptr<OrderedLog>> logs;
+  for (int i = 0; i < kLogs; ++i) {
+    logs.push_back(client.open("test.many", i));
+  }
+  const auto ask_all = [&] {
+    int answered = 0;
+    int known = 0;
+    for (const auto& log : logs) {
+      log->end([&](std::optional<LogPosition> end) {
+        ++answered;
+        known += end ? 1 : 0;
+      });
+    }
+    EXPECT_TRUE(comes(client, [&] { return answered == kLogs; }));
+    return known;
+  };
+  // The first questions may fail because no broker knows the partitions' leaders yet.
+  EXPECT_TRUE(comes(client, [&] { return ask_all() == kLogs; }));
+  const std::uint64_t before = client.counters().end_calls;
+  EXPECT_EQ(ask_all(), kLogs);
+  EXPECT_EQ(client.counters().end_calls, before + 1);
+}
+
+// One partition without a leader fails the library's whole call. The others get answers soon again.
+TEST_F(KafkaLogTest, APartitionWithoutALeaderHidesNoOthersForLong) {
+  constexpr int kLogs = 16;
+  rd_kafka_mock_topic_create(brokers, "test.many", kLogs, 3);
+  KafkaClient client{options()};
+  std::vector<std::unique_ptr<OrderedLog>> logs;
+  for (int i = 0; i < kLogs; ++i) {
+    logs.push_back(client.open("test.many", i));
+  }
+  logs.push_back(client.open("test.many", kLogs));  // there is no such partition
+  std::vector<bool> known(kLogs + 1);
+  const auto ask_all = [&] {
+    int answered = 0;
+    for (std::size_t i = 0; i < logs.size(); ++i) {
+      logs[i]->end([&, i](std::optional<LogPosition> end) {
+        ++answered;
+        known[i] = end.has_value();
+      });
+    }
+    EXPECT_TRUE(comes(client, [&] { return answered == kLogs + 1; }));
+    return std::ranges::count(known, true);
+  };
+  EXPECT_TRUE(comes(client, [&] { return ask_all() == kLogs; }));
+  EXPECT_FALSE(known.back());
+  const std::uint64_t before = client.counters().end_calls;
+  EXPECT_EQ(ask_all(), kLogs);
+  EXPECT_LE(client.counters().end_calls, before + 2) << "the others, and the one";
 }
 
 TEST_F(KafkaLogTest, MessagesFetchedForOneReadAreNeverTakenForAnother) {

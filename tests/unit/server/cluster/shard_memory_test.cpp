@@ -8,6 +8,7 @@
 #include "index/checker.hpp"
 #include "server/cluster/routes.hpp"
 #include "tests/sanitized.hpp"
+#include "tests/unit/index/turned_leaf.hpp"
 #include "tests/unit/server/cluster/fed_store.hpp"
 #include "tests/unit/server/cluster/some_change.hpp"
 
@@ -20,10 +21,9 @@ TEST(ShardMemory, HoldsTheItemsOfTheOwner) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     runtime::Random random{seed};
     FedStore owner{1 + seed % 4, seed};
-    // Every other one has leaves that belong to workers' pools.
-    FedStore follower{
-        1 + seed / 4 % 4, seed, std::size_t{256} << 20U, nullptr,
-        seed % 2 == 0 ? runtime::primitive::optimistic_latch : runtime::primitive::optimistic_scheduling};
+    // Every other one has leaves whose writers run in workers' pools now and then.
+    const bool hot = seed % 2 != 0;
+    FedStore follower{1 + seed / 4 % 4, seed, std::size_t{256} << 20U, nullptr, hot};
     for (int i = 0; i < 300; ++i) {
       owner.store.ask(some_change(random));
       if (random.below(200) == 0) {
@@ -31,6 +31,9 @@ TEST(ShardMemory, HoldsTheItemsOfTheOwner) {
       }
       if (random.below(12) == 0) {
         follower.memory.apply(0, owner.take_group());
+      }
+      if (hot && random.below(8) == 0) {
+        index::testing::heat_all_leaves(follower.store.store.tree(), follower.store.machine[0]);
       }
       for (std::uint64_t steps = random.below(20); steps > 0; --steps) {
         follower.store.step(random.below(follower.store.machine.runtime.worker_count()));

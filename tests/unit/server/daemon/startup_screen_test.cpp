@@ -149,12 +149,11 @@ TEST_F(StartupScreen, WarnsOfMoreMemoryThanThereIs) {
 }
 
 TEST_F(StartupScreen, WarnsOfSwitchesWithoutEffectAtTheirPlace) {
-  options.rebalance.strategy = runtime::rebalance_strategy::objects;
-  options.origins["experimental.rebalance.strategy"] = {.source = "mxkv.yaml", .line = 3, .column = 5};
-  EXPECT_THAT(
-      warnings(),
-      ElementsAre(StartsWith("mxkv.yaml:3:5: experimental.rebalance.strategy: has no effect: no pool")));
-  options.index.leaves = config::node_primitive::optimistic_scheduling;
+  options.pools = 9;
+  options.origins["experimental.pools"] = {.source = "mxkv.yaml", .line = 3, .column = 5};
+  EXPECT_THAT(warnings(),
+              ElementsAre(StartsWith("mxkv.yaml:3:5: experimental.pools: has no effect: no pool")));
+  options.index.leaves = config::leaf_primitive::automatic;
   EXPECT_THAT(warnings(), IsEmpty());
 }
 

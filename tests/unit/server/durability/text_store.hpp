@@ -40,8 +40,8 @@ using ItemsSeen = std::map<std::string, ItemSeen>;
 class TextStore final : public ConnectionOwner, private AdminSource {
  public:
   explicit TextStore(std::size_t workers = 2, std::size_t memory_bytes = std::size_t{256} << 20U,
-                     runtime::primitive leaves = runtime::primitive::optimistic_latch)
-      : machine(options(workers, memory_bytes)), store(machine.runtime, store_options(leaves)) {
+                     bool leaves_adapt = false)
+      : machine(options(workers, memory_bytes)), store(machine.runtime, store_options(leaves_adapt)) {
     for (std::size_t i = 0; i < workers; ++i) {
       replies_.push_back(std::make_unique<WorkerReplies>(machine[i], machine.runtime.budget()));
       store.context(machine[i].id()).replies = &replies_.back()->directory;
@@ -137,9 +137,9 @@ class TextStore final : public ConnectionOwner, private AdminSource {
     options.memory.limit_bytes = memory_bytes;
     return options;
   }
-  static StoreOptions store_options(runtime::primitive leaves) {
+  static StoreOptions store_options(bool leaves_adapt) {
     StoreOptions options;
-    options.tree.leaves = leaves;
+    options.tree.leaves_adapt = leaves_adapt;
     options.tree.limits = {.leaf = 6, .inner = 4};  // few items make many leaves
     return options;
   }

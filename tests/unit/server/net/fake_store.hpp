@@ -65,7 +65,8 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  [[nodiscard]] bool makes_room(runtime::Worker& /*worker*/, shortage /*what*/) noexcept override {
+  [[nodiscard]] bool makes_room(runtime::Worker& /*worker*/, shortage /*what*/,
+                                RoomWait& /*wait*/) noexcept override {
     return room_is_made;
   }
   /// Replies with the value and the opaque, so that a test sees whose flags arrived.

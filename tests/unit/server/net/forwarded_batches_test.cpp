@@ -34,7 +34,7 @@ TEST(ForwardedBatches, ABatchOfSeveralShardsIsRefusedWhereverTheseAre) {
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient client{nodes[node].port()};
     EXPECT_EQ(client.ask("mb 3\r\nms key 1\r\nx\r\nms abc 1\r\ny\r\nmg key v\r\nget abc\r\n"),
-              "SERVER_ERROR batch spans shards 1 and 0\r\nEND\r\n");
+              "SERVER_ERROR batch spans shards 1 and 0: send one for the keys of each shard\r\nEND\r\n");
     EXPECT_EQ(client.ask("get key abc\r\n"), "END\r\n");
   }
   nodes.give(2, 1);
@@ -42,7 +42,7 @@ TEST(ForwardedBatches, ABatchOfSeveralShardsIsRefusedWhereverTheseAre) {
   for (std::size_t node = 0; node < 3; ++node) {
     BlockingClient client{nodes[node].port()};
     EXPECT_EQ(client.ask("mb 2\r\nms key 1\r\nx\r\nms zoo 1\r\ny\r\n"),
-              "SERVER_ERROR batch spans shards 1 and 2\r\n");
+              "SERVER_ERROR batch spans shards 1 and 2: send one for the keys of each shard\r\n");
     EXPECT_EQ(client.ask("get key zoo\r\n"), "END\r\n");
   }
 }

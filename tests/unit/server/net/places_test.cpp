@@ -12,12 +12,6 @@ namespace {
 
 constexpr int kKeys = 4000;
 
-StoreOptions upper_levels(bool interleave) {
-  StoreOptions options;
-  options.tree.interleave = interleave;
-  return options;
-}
-
 /// Two workers on each node.
 runtime::RuntimeOptions two_nodes() {
   runtime::RuntimeOptions options = runtime::testing::unpinned(2);
@@ -26,7 +20,7 @@ runtime::RuntimeOptions two_nodes() {
   return options;
 }
 
-struct Places : testing::TestWithParam<bool> {
+struct Places : testing::Test {
   [[nodiscard]] PlaceCounters& of(std::uint16_t worker) {
     return *server.store.context(runtime::WorkerId{worker}).places;
   }
@@ -43,10 +37,10 @@ struct Places : testing::TestWithParam<bool> {
     }
   }
 
-  TwoWorkers server{{}, {.mode = config::balance_mode::off}, two_nodes(), upper_levels(GetParam())};
+  TwoWorkers server{{}, {.mode = config::balance_mode::off}, two_nodes()};
 };
 
-TEST_P(Places, ItemsStoredByOneNodeAreRemoteToTheOther) {
+TEST_F(Places, ItemsStoredByOneNodeAreRemoteToTheOther) {
   ask(0, true);
   ASSERT_GE(server.store.tree().root_level(), 2U) << "inner nodes count below the near ones only";
   const std::uint64_t before = of(0).all(met_memory::item);
@@ -60,18 +54,13 @@ TEST_P(Places, ItemsStoredByOneNodeAreRemoteToTheOther) {
   EXPECT_EQ(of(1).remote(met_memory::leaf), of(1).all(met_memory::leaf));
   const std::uint64_t inner = of(1).all(met_memory::inner_node);
   EXPECT_GE(inner, of(1).all(met_memory::leaf));
-  if (GetParam()) {
-    EXPECT_GT(of(0).remote(met_memory::inner_node), 0U) << "interleaved";
-    EXPECT_LT(of(1).remote(met_memory::inner_node), inner);
-  } else {
-    EXPECT_EQ(of(0).remote(met_memory::inner_node), 0U);
-    EXPECT_EQ(of(1).remote(met_memory::inner_node), inner);
-  }
+  EXPECT_EQ(of(0).remote(met_memory::inner_node), 0U);
+  EXPECT_EQ(of(1).remote(met_memory::inner_node), inner);
   EXPECT_EQ(of(1).of_node(0), of(1).remote(met_memory::inner_node) + of(1).remote(met_memory::leaf) +
                                   of(1).remote(met_memory::item));
 }
 
-TEST_P(Places, TheSumsAreOfAllWorkers) {
+TEST_F(Places, TheSumsAreOfAllWorkers) {
   ask(0, true);
   ask(1, false);
   const PlaceSums sums = place_sums(server.machine.runtime, server.store);
@@ -83,9 +72,6 @@ TEST_P(Places, TheSumsAreOfAllWorkers) {
   ASSERT_EQ(sums.of_nodes.size(), 2U);
   EXPECT_EQ(sums.of_nodes[0], std::pair(0U, of(0).of_node(0) + of(1).of_node(0)));
 }
-
-INSTANTIATE_TEST_SUITE_P(UpperLevels, Places, testing::Bool(),
-                         [](const auto& one) { return one.param ? "Interleaved" : "Local"; });
 
 TEST(PlacesOfOneNode, NothingIsCounted) {
   TwoWorkers server;

@@ -68,6 +68,13 @@ class RoutedNode final : private WarningSink, private AdminSource {
     client_socket_.push_back(std::move(stale_socket_.front()));
     network_->listen(std::move(client_socket_));
     network_->listen_for_peers(std::move(peer_socket_.front()));
+    routes.changes().set_hooks({.asked =
+                                    [this, workers = options.workers] {
+                                      for (std::size_t i = 0; i < workers; ++i) {
+                                        network_->wake(i);
+                                      }
+                                    },
+                                .ended = [] {}});
     EXPECT_TRUE(runtime_.start());
   }
   ~RoutedNode() {

@@ -1,6 +1,7 @@
 // Addresses stay good until the last operation ended; sessions are resumed when they should be.
 #include "server/reply/connection_table.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -271,6 +272,83 @@ TEST_F(ReplyRoom, TheOneWithMostRepliesLosesThemAndOthersKeepTheirs) {
   while (directory.next_dirty() != nullptr) {
   }
   EXPECT_TRUE(directory.open(session).life.is(life_stage::serving)) << "the next one begins anew";
+}
+
+/// Many connections of one worker, whose replies are more than the share holds.
+class ReplyWalks : public ReplyRoom {
+ protected:
+  ~ReplyWalks() override {
+    for (ConnectionState* const entry : many) {
+      directory.close(*entry);
+    }
+    directory.close(hoarder);
+    directory.close(other);
+    while (directory.next_dirty() != nullptr) {
+    }
+  }
+  void open(std::size_t connections) {
+    while (many.size() < connections) {
+      many.push_back(&directory.open(session));
+    }
+  }
+  void reply(ConnectionState& entry) {
+    ReplyAddress address = directory.address(entry);
+    address.ticket = entry.replies.open();
+    directory.reply(address, Seen::nothing(), text);
+  }
+  [[nodiscard]] std::size_t silenced() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        many, [](const ConnectionState* entry) { return entry->life.is(life_stage::silenced); }));
+  }
+
+  const std::string text = std::string(8000, 'r');
+  std::vector<ConnectionState*> many;
+};
+
+TEST_F(ReplyWalks, BlocksPayForWalksThatFindNobody) {
+  open(4000);
+  std::size_t blocks = 0;
+  for (; pool.share().held() < 12 * pool.share().bytes(); ++blocks) {
+    reply(*many[blocks]);  // each has less than a block
+    ASSERT_TRUE(many[blocks]->life.is(life_stage::serving));
+  }
+  EXPECT_GT(blocks, 200U);
+  EXPECT_GE(directory.walks(), 1U);
+  EXPECT_LE(directory.walks(), 1 + blocks * 64 / many.size());
+}
+
+TEST_F(ReplyWalks, OneWalkFindsManyThatHaveToBeSilenced) {
+  open(1000);
+  for (std::size_t i = 0; silenced() < 40; ++i) {
+    reply(*many[i / 4 % many.size()]);  // four each, which is more than a block
+    ASSERT_LT(i, 100'000U);
+  }
+  EXPECT_EQ(directory.walks(), 1U);
+  EXPECT_TRUE(other.life.is(life_stage::serving));
+}
+
+TEST_F(ReplyWalks, AConnectionThatHasSentRepliesSinceTheWalkIsSpared) {
+  open(20);
+  for (std::size_t i = 0; directory.walks() == 0; ++i) {
+    reply(*many[i % many.size()]);
+    ASSERT_LT(i, 100'000U);
+  }
+  ASSERT_EQ(silenced(), 1U);
+  ConnectionState* reader = nullptr;
+  for (ConnectionState* const entry : many) {
+    if (entry->life.is(life_stage::serving)) {
+      reader = entry;
+      static_cast<void>(drain(entry->replies.output()));
+      break;
+    }
+  }
+  ASSERT_NE(reader, nullptr);
+  for (std::size_t i = 0; silenced() + 1 < many.size() && i < 10'000; ++i) {
+    reply(*many[i % many.size()]);
+    static_cast<void>(drain(reader->replies.output()));
+  }
+  EXPECT_TRUE(reader->life.is(life_stage::serving));
+  EXPECT_GT(silenced(), 5U) << "others had more in their place";
 }
 
 TEST_F(ReplyRoom, ValuesWaitWhileTheShareIsFullUnlessTheConnectionHasNothingUnsent) {

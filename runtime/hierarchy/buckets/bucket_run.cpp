@@ -1,9 +1,9 @@
-// How Toggle's operations begin and end: which run side by side, and which come next.
+// How operations in buckets begin and end: which run side by side, and which come next.
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/paths.hpp"
-#include "runtime/hierarchy/toggle_bucket.hpp"
+#include "runtime/hierarchy/buckets/bucket.hpp"
 
 namespace mxkv::runtime {
 
@@ -19,21 +19,21 @@ constexpr std::uint64_t kNextMask = (std::uint64_t{1} << kNumberShift) - 1;
 class HelpTask final : public MxTask {
  public:
   static constexpr const char* kName = "help bucket";
-  HelpTask(const TaskClass* task_class, Toggle& toggle, std::uint32_t bucket) noexcept
-      : MxTask(task_class), toggle_(toggle), bucket_(bucket) {}
+  HelpTask(const TaskClass* task_class, ToggleBuckets& buckets, std::uint32_t bucket) noexcept
+      : MxTask(task_class), buckets_(buckets), bucket_(bucket) {}
   step execute(Worker& worker) {
-    static_cast<void>(toggle_.take_slot(bucket_, worker));
+    static_cast<void>(buckets_.take_slot(bucket_, worker));
     return step::done;
   }
 
  private:
-  Toggle& toggle_;
+  ToggleBuckets& buckets_;
   std::uint32_t bucket_;
 };
 
 }  // namespace
 
-void Toggle::open_slots(std::uint32_t index, Worker& worker) {
+void ToggleBuckets::open_slots(std::uint32_t index, Worker& worker) {
   Bucket& bucket = buckets_[index];
   std::uint32_t open = 0;
   for (std::uint32_t slot = 0; slot < inner_count_; ++slot) {
@@ -59,7 +59,7 @@ void Toggle::open_slots(std::uint32_t index, Worker& worker) {
   static_cast<void>(take_slot(index, worker));
 }
 
-bool Toggle::take_slot(std::uint32_t index, Worker& worker) {
+bool ToggleBuckets::take_slot(std::uint32_t index, Worker& worker) {
   Bucket& bucket = buckets_[index];
   const std::uint64_t counter = bucket.next.fetch_add(1, std::memory_order_acq_rel);
   const std::uint64_t n = counter & kNextMask;
@@ -74,14 +74,9 @@ bool Toggle::take_slot(std::uint32_t index, Worker& worker) {
   return true;
 }
 
-void Toggle::begin(ToggleOperation& operation, Worker& worker) {
-  operation.begun();
-  worker.spawn(&operation);
-}
-
-void Toggle::begin_at(WorkerId at, ToggleOperation& operation, Worker& worker) {
+void ToggleBuckets::begin_at(WorkerId at, ToggleOperation& operation, Worker& worker) {
   if (at == worker.id()) {
-    begin(operation, worker);
+    Toggle::begin(operation, worker);
     return;
   }
   operation.sent();
@@ -90,13 +85,13 @@ void Toggle::begin_at(WorkerId at, ToggleOperation& operation, Worker& worker) {
 }
 
 // [To 3]: the lowest of its buckets is responsible.
-void Toggle::begin_outer(Bucket& bucket, ToggleOperation& operation, Worker& worker) {
+void ToggleBuckets::begin_outer(Bucket& bucket, ToggleOperation& operation, Worker& worker) {
   const WorkerId at = hosts_ ? bucket.host : worker.id();
   begin_together(at, operation, bucket, bucket.followers, bucket.together, worker);
 }
 
-void Toggle::begin_together(WorkerId at, ToggleOperation& first, Bucket& bucket, TaskList& behind,
-                            std::atomic<std::uint32_t>& left, Worker& worker) {
+void ToggleBuckets::begin_together(WorkerId at, ToggleOperation& first, Bucket& bucket, TaskList& behind,
+                                   std::atomic<std::uint32_t>& left, Worker& worker) {
   const std::uint32_t others = first.beside_;
   if (others == 0) {
     begin_at(at, first, worker);
@@ -120,17 +115,17 @@ void Toggle::begin_together(WorkerId at, ToggleOperation& first, Bucket& bucket,
 
 // In a slot, an idle worker takes it, since other slots may be open. In an outer part nothing else is open.
 // The worker that began the group would be through with its own before others took theirs: workers in turn.
-void Toggle::begin_beside(WorkerId at, ToggleOperation& operation, std::size_t turn, Worker& worker) {
+void ToggleBuckets::begin_beside(WorkerId at, ToggleOperation& operation, std::size_t turn, Worker& worker) {
   if (stealing_ && operation.inner_) {
     operation.annotate(locality::immediate);
-    begin(operation, worker);
+    Toggle::begin(operation, worker);
     return;
   }
   begin_at(stealing_ ? WorkerId{static_cast<std::uint16_t>((at.index() + turn) % workers_)} : at, operation,
            worker);
 }
 
-bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
+bool ToggleBuckets::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
   MxTask* const next = bucket.inner[slot].pop_front();
   if (next == nullptr) {
     return false;
@@ -140,36 +135,7 @@ bool Toggle::begin_in_slot(Bucket& bucket, std::uint32_t slot, Worker& worker) {
   return true;
 }
 
-void Toggle::place_in_queue(IntervalQueue::Entry& entry) noexcept {
-  auto& operation = static_cast<ToggleOperation&>(*entry.task);
-  static_cast<void>(place(operation));
-  entry.slots = operation.slots_;
-  entry.shared = operation.shared_;
-}
-
-void Toggle::enter_queue(ToggleOperation& operation, Worker& worker) {
-  if (queue_->enter(operation, [this](IntervalQueue::Entry& entry) { place_in_queue(entry); })) {
-    begin(operation, worker);
-  }
-}
-
-void Toggle::leave_queue(ToggleOperation& operation, Worker& worker) {
-  const SlotInterval slots = operation.slots();
-  Bucket& bucket = buckets_[slots.first / inner_count_];
-  bucket.operations.fetch_add(1, std::memory_order_relaxed);
-  bucket.of_many.fetch_add(slots.last / inner_count_ > slots.first / inner_count_ ? 1 : 0,
-                           std::memory_order_relaxed);
-  for (MxTask* const next : queue_->leave(operation, map_version_.load(std::memory_order_acquire),
-                                          [this](IntervalQueue::Entry& entry) { place_in_queue(entry); })) {
-    begin(static_cast<ToggleOperation&>(*next), worker);
-  }
-}
-
-void Toggle::finished(ToggleOperation& operation, Worker& worker) {
-  if (queue_ != nullptr) {
-    leave_queue(operation, worker);
-    return;
-  }
+void ToggleBuckets::finished(ToggleOperation& operation, Worker& worker) {
   const std::uint32_t first = operation.slots().first / inner_count_;
   const std::uint32_t slot = operation.slots().first % inner_count_;
   Bucket& bucket = buckets_[first];
@@ -193,10 +159,10 @@ void Toggle::finished(ToggleOperation& operation, Worker& worker) {
   }
 }
 
-void Toggle::end_outer(Bucket& bucket, std::uint32_t first, Worker& worker) {
+void ToggleBuckets::end_outer(Bucket& bucket, std::uint32_t first, Worker& worker) {
   if (MxTask* follower = bucket.followers.pop_front()) {
     auto& next = static_cast<ToggleOperation&>(*follower);
-    if (next.map_version_ == map_version_.load(std::memory_order_acquire)) {
+    if (next.map_version_ == toggle_.map_version_.load(std::memory_order_acquire)) {
       begin_outer(bucket, next, worker);
       return;
     }

@@ -9,8 +9,9 @@
 // task.
 //
 // A thief may hold the lease all the while: the holder executes, the owner only looks and is notified.
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"
 
@@ -128,7 +129,7 @@ std::uint32_t fill_sampled(Worker& worker, TaskWindow& window, ObjectHeat& heat,
   if (is_bound(*task)) {
     DataObject* const object = task->object().object();
     heat.count(object, pool.id(), pool.taken_since_sample());
-    if (const std::optional<PoolId> to = worker.runtime().rebalancer().claim(object, pool.id())) {
+    if (const std::optional<PoolId> to = worker.runtime().rebalancer()->claim(object, pool.id())) {
       window.add_from(pool, tag, worker.create<MoveObjectTask>(*object, pool.id(), *to));
     }
   }

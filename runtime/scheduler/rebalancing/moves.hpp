@@ -7,7 +7,7 @@
 #include "runtime/base/ids.hpp"
 #include "runtime/pool/task_pool.hpp"
 #include "runtime/resource/data_object.hpp"
-#include "runtime/scheduler/object_heat.hpp"
+#include "runtime/scheduler/rebalancing/object_heat.hpp"
 #include "runtime/scheduler/task_window.hpp"
 
 namespace mxkv::runtime {

@@ -4,7 +4,7 @@
 // is put behind other work, since the holder may have been preempted.
 #pragma once
 
-#include "runtime/synchronization/shared_latch.hpp"
+#include "runtime/synchronization/latched/shared_latch.hpp"
 #include "runtime/synchronization/task_shapes.hpp"
 #include "runtime/task/task.hpp"
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "runtime/options.hpp"
-#include "runtime/scheduler/object_heat.hpp"
-#include "runtime/scheduler/rebalance.hpp"
+#include "runtime/scheduler/rebalancing/object_heat.hpp"
+#include "runtime/scheduler/rebalancing/rebalance.hpp"
 
 namespace mxkv::runtime {
 
@@ -27,7 +27,7 @@ class Worker;
 
 class Rebalancer {
  public:
-  /// `runtime` has its options and knows its number of pools.
+  /// `runtime` has its options, with a strategy, and knows its number of pools.
   explicit Rebalancer(Runtime& runtime);
 
   /// Looks at the clock, and at the loads if a period is over. Any worker, outside of tasks.
@@ -66,7 +66,7 @@ class Rebalancer {
   const RebalanceOptions options_;
   std::deque<ObjectHeat> heats_;  ///< by WorkerId
   std::array<Wanted, kWanted> wanted_;
-  std::atomic<std::uint64_t> due_ns_;
+  std::atomic<std::uint64_t> due_ns_{0};
   std::atomic<bool> busy_{false};  ///< a worker is at it; guards the members below
   bool counting_ = false;          ///< from the first look on
   std::uint64_t last_ns_ = 0;

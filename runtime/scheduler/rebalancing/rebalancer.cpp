@@ -1,10 +1,10 @@
-#include "runtime/scheduler/rebalancer.hpp"
+#include "runtime/scheduler/rebalancing/rebalancer.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/scheduler/moves.hpp"
+#include "runtime/scheduler/rebalancing/moves.hpp"
 #include "runtime/scheduler/runtime.hpp"
 
 namespace mxkv::runtime {
@@ -49,10 +49,8 @@ std::uint64_t grown(std::uint64_t& before, std::uint64_t now) noexcept {
 
 }  // namespace
 
-Rebalancer::Rebalancer(Runtime& runtime)
-    : runtime_(runtime),
-      options_(runtime.options().rebalance),
-      due_ns_(options_.strategy == rebalance_strategy::off ? ~std::uint64_t{0} : 0) {
+Rebalancer::Rebalancer(Runtime& runtime) : runtime_(runtime), options_(runtime.options().rebalance) {
+  MXKV_ASSERT(options_.strategy != rebalance_strategy::off, "a rebalancer has a strategy");
   const std::size_t workers = runtime.options().workers.size();
   if (options_.strategy == rebalance_strategy::objects) {
     heats_.resize(workers);

@@ -1,4 +1,4 @@
-#include "runtime/scheduler/rebalance.hpp"
+#include "runtime/scheduler/rebalancing/rebalance.hpp"
 
 #include <algorithm>
 #include <numeric>

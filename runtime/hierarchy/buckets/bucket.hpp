@@ -1,4 +1,4 @@
-// Toggle's state of one bucket; for its sources alone.
+// The state of one bucket; for the sources of this folder alone.
 #pragma once
 
 #include <array>
@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/hierarchy/toggle.hpp"
+#include "runtime/hierarchy/buckets/buckets.hpp"
 #include "runtime/memory/short_latch.hpp"
 
 namespace mxkv::runtime {
 
 /// `host` and `parts` never change. All that is not atomic belongs to the holder of the latch, but the lists of taken
 /// slots. With hosts that is the host alone. Latches of several buckets are taken upwards.
-struct alignas(kCacheLineBytes) Toggle::Bucket {
+struct alignas(kCacheLineBytes) ToggleBuckets::Bucket {
   /// How the bucket is held.
   ///
   ///   free ── hold_alone ──> alone ──── release ──> free
@@ -37,9 +37,10 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   std::uint32_t outer_in_row = 0;
   std::uint32_t inner_waiting = 0;
   TaskList outer;
-  std::array<TaskList, kMostInner> inner;
-  std::array<ToggleOperation*, kMostInner> row{};  ///< the first of the shared ones at the end of `inner`
-  MxTask* put_back = nullptr;                      ///< before `outer`
+  std::array<TaskList, Toggle::kMostInner> inner;
+  std::array<ToggleOperation*, Toggle::kMostInner>
+      row{};                   ///< the first of the shared ones at the end of `inner`
+  MxTask* put_back = nullptr;  ///< before `outer`
 
   // The group that begins here and holds the bucket, be it of one operation; only it changes these meanwhile.
   bool leads = false;               ///< whether there is one; under the latch
@@ -55,8 +56,8 @@ struct alignas(kCacheLineBytes) Toggle::Bucket {
   // takes a slot. `left` publishes the work done in the slots to the one that takes the last off.
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> next{kClosed};
   std::atomic<std::uint32_t> left{0};
-  std::array<std::uint32_t, kMostInner> open{};
-  std::array<std::atomic<std::uint32_t>, kMostInner> together_in_slot{};  ///< as `together`
+  std::array<std::uint32_t, Toggle::kMostInner> open{};
+  std::array<std::atomic<std::uint32_t>, Toggle::kMostInner> together_in_slot{};  ///< as `together`
 
   // Relaxed: statistics. The first four have one writer, under the latch.
   std::atomic<std::uint64_t> operations{0};  ///< except operations that came along
