@@ -64,7 +64,11 @@ class LeavesTeardownTask final : public runtime::MxTask {
 
   runtime::step execute(runtime::Worker& worker) {
     visit(detail::free_leaf<Traits>(worker, *leaf_));
-    return leaf_ == end_ ? runtime::step::done : runtime::step::again;
+    if (leaf_ != end_) {
+      return runtime::step::again;
+    }
+    Traits::tears_down(worker, false);
+    return runtime::step::done;
   }
 
   /// Frees the rest at once: at shutdown.
@@ -72,6 +76,7 @@ class LeavesTeardownTask final : public runtime::MxTask {
     while (leaf_ != end_) {
       leaf_ = detail::free_leaf<Traits>(worker, *leaf_);
     }
+    Traits::tears_down(worker, false);
   }
 
  private:
@@ -103,7 +108,7 @@ class TeardownTask final : public runtime::MxTask {
   runtime::step execute(runtime::Worker& worker) {
     if (level_ == levels_) {  // a tree of one leaf has no inner node
       spawn_leaves(worker, nullptr);
-      return runtime::step::done;
+      return ended(worker);
     }
     MXKV_ASSERT(node_->meta().level() == level_, "a tree is torn down level by level");
     if (level_ == 1 && node_ != leftmost_[1]) {
@@ -116,7 +121,7 @@ class TeardownTask final : public runtime::MxTask {
         spawn_leaves(worker, nullptr);
       }
       if (++level_ == levels_) {
-        return runtime::step::done;
+        return ended(worker);
       }
       next = leftmost_[level_];
     }
@@ -132,6 +137,10 @@ class TeardownTask final : public runtime::MxTask {
   }
 
  private:
+  runtime::step ended(runtime::Worker& worker) noexcept {
+    Traits::tears_down(worker, false);
+    return runtime::step::done;
+  }
   void visit(NodeT* node) noexcept {
     node_ = node;
     annotate_lines(runtime::TaggedPointer::unsynchronized(node), 0, node != nullptr ? NodeT::kLines : 0);
@@ -145,6 +154,7 @@ class TeardownTask final : public runtime::MxTask {
       }
       return;
     }
+    Traits::tears_down(worker, true);
     auto* task = worker.create<LeavesTeardownTask<Traits>>(std::exchange(leaves_, end), end);
     task->annotate(runtime::deferred{request()});
     worker.spawn(task);

@@ -101,7 +101,6 @@ std::vector<RecoveryInput::Group> RecoveryInput::groups() const {
 }
 
 void RecoveryInput::cut_ranges(const std::vector<Group>& groups) {
-  MXKV_ASSERT(ranges_ == nullptr, "the keys are cut into ranges once");
   std::vector<KeyRanges::Sample> samples;
   for (const Part& part : parts_) {
     for (const PartBlock& block : part.blocks()) {

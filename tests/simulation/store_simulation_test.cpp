@@ -47,8 +47,8 @@ TEST_P(StoreSimulation, EverySeedIsLinearizableAndHoldsNothing) {
   EXPECT_LE(sum.given_up, all ? worlds / 50 : 1 + worlds / 20);
   EXPECT_GT(sum.batches, least * 2);
   EXPECT_GT(sum.failed_batches, least);
-  EXPECT_GT(sum.refused_lines, least / 10);
-  EXPECT_GT(sum.refused_batches, least / 10);
+  EXPECT_GT(sum.refused_lines, all ? least / 10 : 0U);
+  EXPECT_GT(sum.refused_batches, all ? least / 10 : 0U);
   EXPECT_GT(sum.refused_midway, least / 100);
   if (all) {  // one in a hundred worlds: in few there may be none
     EXPECT_GT(sum.refused_touches, 0U);

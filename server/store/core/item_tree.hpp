@@ -45,6 +45,8 @@ struct ItemRecord {
   }
   /// Frees an item of a tree that is being taken apart.
   static void release(runtime::Worker& worker, std::uint64_t word) noexcept;
+  /// Counts the parts of trees that are being taken apart (Upkeep).
+  static void tears_down(runtime::Worker& worker, bool begins) noexcept;
 };
 
 /// The store's nodes have optimistic latches; leaves may adapt.

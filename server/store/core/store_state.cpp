@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/base/assert.hpp"
+
 namespace mxkv::server {
 
 StoreState::StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree)
@@ -60,6 +62,16 @@ void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
   counters.count(counter::items_removed);
   counters.count(counter::bytes_removed, gone->memory_bytes());
   Item::destroy(worker, gone);
+}
+
+void ItemRecord::tears_down(runtime::Worker& worker, bool begins) noexcept {
+  std::atomic<std::uint64_t>& parts = worker.local<WorkerContext>().store->teardowns_;
+  if (begins) {
+    parts.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    [[maybe_unused]] const std::uint64_t before = parts.fetch_sub(1, std::memory_order_acq_rel);
+    MXKV_ASSERT(before > 0, "a part that ends has begun");
+  }
 }
 
 }  // namespace mxkv::server

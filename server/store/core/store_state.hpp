@@ -60,12 +60,21 @@ class StoreState {
   /// The same for the items stored since the last take_first_expiry(), without taking it.
   [[nodiscard]] std::uint32_t first_expiry() const noexcept;
 
+  /// Whether a cleared tree is being taken apart: the memory of its items comes back until it is not. Any thread.
+  [[nodiscard]] bool tears_down() const noexcept {
+    return teardowns_.load(std::memory_order_acquire) != 0;  // the parts' memory came back before their end
+  }
+
  private:
+  friend ItemRecord;  // counts the parts that are being taken apart
+
   runtime::ReclaimKind item_kind_;
   ItemTree tree_;
   FlushPoints flush_points_;
   std::atomic<std::uint64_t> value_limit_{0};
   std::atomic<std::uint64_t> expired_held_us_{~std::uint64_t{0}};  ///< relaxed, as the limit
+  /// Parts of cleared trees: a part begins its smaller parts before its own end. Release: memory that came back.
+  std::atomic<std::uint64_t> teardowns_{0};
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
 };

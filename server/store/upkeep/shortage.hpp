@@ -19,7 +19,7 @@ class RoomWait {
   [[nodiscard]] bool waits() const noexcept { return bits_ != 0; }
   /// The reclaim pass that it waits for (reclaim_passes.hpp).
   [[nodiscard]] std::uint32_t pass() const noexcept { return bits_ & ~kGathers; }
-  /// Whether fragments are gathered during that pass.
+  /// Whether fragments are gathered, or a cleared tree is taken apart, during that pass.
   [[nodiscard]] bool gathers() const noexcept { return (bits_ & kGathers) != 0; }
   void wait_for(std::uint32_t pass, bool gathers) noexcept { bits_ = pass | (gathers ? kGathers : 0U); }
 

@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t kMostGatherNs = 1'000'000'000;
 /// A waiting request asks in every round: a request that asks after this long is another one.
 constexpr std::uint64_t kGatherBreakNs = 100'000'000;
+/// Requests wait so long for a cleared tree that is being taken apart, which goes on beside other work.
+constexpr std::uint64_t kMostTearDownNs = 2'000'000'000;
 /// How often requests that wait wake parked workers.
 constexpr std::uint64_t kWakeEveryNs = 1'000'000;
 
@@ -72,8 +74,20 @@ bool Upkeep::gathers(runtime::Worker& worker) noexcept {
   return now_ns - own.gathers_since_ns < kMostGatherNs;
 }
 
+/// Whether a cleared tree is being taken apart, and requests have not waited for that for too long.
+bool Upkeep::tears_down(runtime::Worker& worker) noexcept {
+  std::uint64_t& since_ns = workers_[worker.id().index()].freed.tears_since_ns;
+  if (!store_.tears_down()) {
+    since_ns = 0;
+    return false;
+  }
+  since_ns = since_ns == 0 ? worker.now_ns() : since_ns;
+  return worker.now_ns() - since_ns < kMostTearDownNs;
+}
+
 // Requests that are refused for lack of memory ask here in every round. A request waits for a pass that began after it
-// asked first. If that was not enough, it waits for passes while fragments are gathered, and for one behind these.
+// asked first. If that was not enough, it waits for passes while a cleared tree is taken apart or fragments are
+// gathered, and for one behind these.
 bool Upkeep::waits_for_freed(runtime::Worker& worker, RoomWait& wait) noexcept {
   if (worker.runtime().options().epoch.mode == runtime::epoch_mode::off) {
     return false;
@@ -84,7 +98,7 @@ bool Upkeep::waits_for_freed(runtime::Worker& worker, RoomWait& wait) noexcept {
       return false;
     }
   } else if (passes_.ended(wait.pass(), worker)) {
-    const bool may_help = gathers(worker);
+    const bool may_help = tears_down(worker) || gathers(worker);
     if (!may_help && !wait.gathers()) {
       return false;
     }
@@ -108,7 +122,7 @@ bool Upkeep::begins_to_wait(runtime::Worker& worker, RoomWait& wait) noexcept {
     return false;
   }
   const bool is_coming = freed_sign() != own.freed || (own.pass != 0 && !passes_.ended(own.pass, worker));
-  const bool may_help = !is_coming && gathers(worker);
+  const bool may_help = tears_down(worker) || (!is_coming && gathers(worker));
   if (!is_coming && !may_help) {
     own.refused_round = round;
     own.refused_freed = own_freed;

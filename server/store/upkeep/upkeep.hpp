@@ -73,6 +73,7 @@ class Upkeep {
     std::uint64_t next_wake_ns = 0;          ///< when parked workers are woken again
     std::uint64_t gathers_since_ns = 0;      ///< a request waits for fragments since then, without a break
     std::uint64_t gathers_last_ns = 0;       ///< when one last asked; 0: there were none to gather
+    std::uint64_t tears_since_ns = 0;        ///< a request waits for a cleared tree since then; 0: none waits
     std::uint64_t refused_round = kNoRound;  ///< in which a request was last refused at once
     std::uint64_t refused_freed = 0;         ///< sign of what this worker alone had freed then
   };
@@ -88,6 +89,7 @@ class Upkeep {
   [[nodiscard]] bool begins_to_wait(runtime::Worker& worker, RoomWait& wait) noexcept;
   [[nodiscard]] std::uint32_t pass_for_all(runtime::Worker& worker) noexcept;
   [[nodiscard]] bool gathers(runtime::Worker& worker) noexcept;
+  [[nodiscard]] bool tears_down(runtime::Worker& worker) noexcept;
   [[nodiscard]] std::uint64_t freed_sign() const noexcept;
 
   StoreState& store_;

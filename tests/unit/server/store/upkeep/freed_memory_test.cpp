@@ -134,6 +134,15 @@ TEST_F(FreedMemory, IsNotWaitedForForeverWhileATaskMayReadIt) {
   reader.end();
 }
 
+TEST_F(FreedMemory, IsWaitedForWhileAClearedTreeIsTakenApart) {
+  const int stored = fill(2000);
+  ASSERT_GT(stored, 5000);
+  ASSERT_EQ(store.ask("flush_all\r\n"), "OK\r\n");
+  for (int i = 0; i < stored * 9 / 10; ++i) {
+    ASSERT_EQ(store.ask(set_of("new" + std::to_string(i), 2000)), kStored) << i;
+  }
+}
+
 TEST_F(FreedMemory, AFullStoreRefusesAtOnce) {
   fill(600);
   EXPECT_EQ(store.ask(set_of("one", 100'000)), kRefused);
