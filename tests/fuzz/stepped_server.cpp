@@ -291,9 +291,11 @@ class SteppedServer {
     for (Client& client : clients_) {
       moves = client.worker().step() || moves;
     }
-    if (plan_.evicts && std::ranges::any_of(clients_, [](const Client& client) { return !client.left(); })) {
+    // Requests wait for memory up to a time, whether it comes by eviction or by what was freed.
+    if ((plan_.evicts || plan_.short_of_memory) &&
+        std::ranges::any_of(clients_, [](const Client& client) { return !client.left(); })) {
       clock_.advance_us(10'000);
-      return true;
+      return plan_.evicts || moves;
     }
     return moves;
   }

@@ -132,6 +132,7 @@ TEST_F(FreedMemory, IsNotWaitedForForeverWhileATaskMayReadIt) {
   EXPECT_EQ(store.ask(set_of("more", 100'000)), kRefused);
   EXPECT_LT(rounds() - begin, 20U) << "nothing was freed since then";
   reader.end();
+  store.run_until_idle();
 }
 
 TEST_F(FreedMemory, IsWaitedForWhileAClearedTreeIsTakenApart) {
