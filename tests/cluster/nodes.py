@@ -1,6 +1,7 @@
 """mxkvd as a node of a cluster, each in a namespace of network.py, with its own configuration, log and clock."""
 
 import atexit
+import contextlib
 import json
 import os
 import re
@@ -119,6 +120,15 @@ class Node:
         line.close()
         return stats
 
+    def ask(self, request: bytes, last: bytes, seconds: float = 30.0) -> bytes:
+        """The reply, up to and with its last line."""
+        with contextlib.closing(Line(self.address, seconds)) as line:
+            line.send(request)
+            reply = b""
+            while not reply.endswith(last):
+                reply += line.line() + b"\r\n"
+            return reply
+
     def serves(self) -> set:
         """The shards that the node serves now, by its own account."""
         roles = {match[1]: value for name, value in self.stats().items() if (match := re.search(r"shard:(\d+):role$", name))}
@@ -126,6 +136,12 @@ class Node:
 
     def log_end(self, lines: int = 12) -> str:
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def cluster(name: str, brokers, command: str, *words, check: bool = True, seconds: float = 120.0):
+    """What `mxkvd cluster COMMAND` did, for the cluster of this name."""
+    return machine.run(machine.MXKVD, "cluster", command, "--name", name, "--brokers", brokers.addresses, *words, check=check,
+                       timeout=seconds)
 
 
 def evidence(nodes: list) -> str:

@@ -49,16 +49,7 @@ class BackupTest(unittest.TestCase):
         self.brokers.stop()
 
     def cluster(self, command: str, *words, check: bool = True):
-        return machine.run(machine.MXKVD, "cluster", command, "--name", self.name, "--brokers", self.brokers.addresses, *words,
-                           check=check, timeout=2 * PATIENCE_S)
-
-    def ask(self, node: Node, request: bytes, last: bytes) -> list:
-        with contextlib.closing(Line(node.address, PATIENCE_S)) as line:
-            line.send(request)
-            lines = [line.line()]
-            while lines[-1] != last:
-                lines.append(line.line())
-            return lines
+        return nodes.cluster(self.name, self.brokers, command, *words, check=check, seconds=2 * PATIENCE_S)
 
     def store(self, first: int, end: int, flags: int) -> None:
         """Stores keys of all shards, whose values are as long as their numbers say."""
@@ -70,7 +61,7 @@ class BackupTest(unittest.TestCase):
     def stored(self, requests: bytes) -> bool:
         """Whether the whole pipeline was stored. While shards move to their preferred nodes, the caller must repeat it."""
         try:
-            return set(self.ask(self.nodes[0], requests + b"mn\r\n", b"MN")) == {b"HD", b"MN"}
+            return set(self.nodes[0].ask(requests + b"mn\r\n", b"MN\r\n", PATIENCE_S).splitlines()) == {b"HD", b"MN"}
         except OSError:
             return False
 
@@ -106,8 +97,8 @@ class BackupTest(unittest.TestCase):
             self.fail(f"no snapshots: {nodes.evidence(self.nodes)}")
         changes = [b"md key:0:0000", b"mg key:1:0001 T3600", b"ms key:3:0003 1 F9", b"x", b"ms key:3:short 1 T1", b"x",
                    b"mx key:2:0002 Hkey:2:0010 o", b"mn", b""]
-        self.assertEqual(self.ask(self.nodes[0], b"\r\n".join(changes), b"MN"), [b"HD"] * 4 + [b"HD A1", b"MN"])
-        wait_for(lambda: self.ask(self.nodes[1], b"mg key:3:short\r\nmn\r\n", b"MN") == [b"EN", b"MN"], "an item expires")
+        self.assertEqual(self.nodes[0].ask(b"\r\n".join(changes), b"MN\r\n").splitlines(), [b"HD"] * 4 + [b"HD A1", b"MN"])
+        wait_for(lambda: self.nodes[1].ask(b"mg key:3:short\r\nmn\r\n", b"MN\r\n") == b"EN\r\nMN\r\n", "an item expires")
         wanted = self.items()
         self.assertNotIn(b"key:0:0000", wanted)
         ends = threading.Event()

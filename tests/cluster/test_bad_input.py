@@ -15,7 +15,6 @@ import network
 import nodes
 import registries
 from brokers import Brokers
-from clients import Line
 from nodes import Node
 from setting import machine, wait_for
 
@@ -82,12 +81,7 @@ class BadInputTest(unittest.TestCase):
         nodes.wait_until_served([self.other], SHARDS, PATIENCE_S)
 
     def ask(self, node: Node, request: bytes) -> bytes:
-        with contextlib.closing(Line(node.address, 10)) as line:
-            line.send(request + b"mn\r\n")
-            reply = b""
-            while not reply.endswith(b"MN\r\n"):
-                reply += line.line() + b"\r\n"
-            return reply.removesuffix(b"MN\r\n")
+        return node.ask(request + b"mn\r\n", b"MN\r\n", seconds=10).removesuffix(b"MN\r\n")
 
     def test_a_topic_that_would_lose_data_is_refused_by_name(self):
         before = {topic: self.settings_of(topic) for topic in DANGERS}

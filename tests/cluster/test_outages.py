@@ -46,16 +46,7 @@ class OutagesTest(unittest.TestCase):
 
     @classmethod
     def cluster(cls, command: str, *words, check: bool = True):
-        return machine.run(machine.MXKVD, "cluster", command, "--name", CLUSTER, "--brokers", cls.brokers.addresses, *words,
-                           check=check, timeout=PATIENCE_S)
-
-    def ask(self, node: Node, request: bytes, last: bytes, seconds: float = 30) -> bytes:
-        with contextlib.closing(Line(node.address, seconds)) as line:
-            line.send(request)
-            reply = b""
-            while not reply.endswith(last):
-                reply += line.line() + b"\r\n"
-            return reply
+        return nodes.cluster(CLUSTER, cls.brokers, command, *words, check=check, seconds=PATIENCE_S)
 
     def readiness(self, node: Node) -> tuple:
         try:
@@ -76,7 +67,7 @@ class OutagesTest(unittest.TestCase):
         self.assertIn("lease: 2000 ms -> 3000 ms", self.cluster("lease", "3s").stdout)
         self.assertIn("lease 3000 ms", self.cluster("status").stdout)
         self.store([b"kept"])
-        self.assertEqual(self.ask(self.nodes[2], b"get kept\r\n", b"END\r\n"), b"VALUE kept 0 4\r\nitem\r\nEND\r\n")
+        self.assertEqual(self.nodes[2].ask(b"get kept\r\n", b"END\r\n"), b"VALUE kept 0 4\r\nitem\r\nEND\r\n")
 
     def test_a_line_for_several_shards_does_not_depend_on_their_owners(self):
         self.wait_until_ready()
@@ -84,7 +75,7 @@ class OutagesTest(unittest.TestCase):
         answered = [b"mc - e", b"mc - D@ e", b"mc - D@ k", b"mc @ p D@ e", b"mc @-5 H@Z5 D@ e", b"mx no-such-key p"]
         refused = [b"mx - X", b"mc - X", b"mt - T60", b"mb 2\r\nmg @-1\r\nmg @Z1"]
         wanted = wait_for(lambda: self.replies(self.nodes[0], *answered, *refused), "replies",
-                          lambda: str([self.ask(self.nodes[0], line + b"\r\nmn\r\n", b"MN\r\n") for line in answered]), PATIENCE_S)
+                          lambda: str([self.nodes[0].ask(line + b"\r\nmn\r\n", b"MN\r\n") for line in answered]), PATIENCE_S)
         self.assertEqual(wanted[1], b"HD k@ A60 B460\r\nEN A1 K%d" % (self.count() - 60) + wanted[1][wanted[1].rindex(b" B"):])
         self.assertEqual(wanted[3], b"EN A0 K60 B460\r\nMN\r\n")
         self.assertEqual(wanted[4], b"HD k@ A30 B230\r\nEN A1 K0 B0\r\nMN\r\n")
@@ -99,7 +90,7 @@ class OutagesTest(unittest.TestCase):
     def replies(self, node: Node, *lines: bytes) -> list:
         """The replies to lines that are answered or refused by shard; empty while one fails otherwise, as with busy brokers."""
         try:
-            found = [self.ask(node, line + b"\r\nmn\r\n", b"MN\r\n") for line in lines]
+            found = [node.ask(line + b"\r\nmn\r\n", b"MN\r\n") for line in lines]
         except OSError:
             return []
         return [] if any(b"ERROR" in reply and b" spans shards " not in reply for reply in found) else found
@@ -117,21 +108,21 @@ class OutagesTest(unittest.TestCase):
         a, b, _ = self.nodes
         keys = [b"%c:%03d" % (first, i) for first in b"09AZbmxz" for i in range(50)]
         self.store(keys)
-        self.assertEqual(self.ask(b, b"mc - e\r\n", b"\r\n").split()[:2], [b"HD", b"A%d" % self.count()])
+        self.assertEqual(b.ask(b"mc - e\r\n", b"\r\n").split()[:2], [b"HD", b"A%d" % self.count()])
         self.assertGreaterEqual(self.count(), len(keys))
         cli = os.environ["MXKV_CLI"]
         dump = self.folder / "outages.dump"
         host = f"{b.address[0]}:{b.address[1]}"
         machine.run(cli, "--server", host, "export", "--output", dump, "--overwrite", timeout=PATIENCE_S)
         before = self.count()
-        reply = self.ask(a, b"mx - A150\r\n", b"\r\n")
+        reply = a.ask(b"mx - A150\r\n", b"\r\n")
         self.assertTrue(reply.startswith(b"HD A150 G"), reply)
         while b" G" in reply:
-            reply = self.ask(a, b"mx - A150 G" + reply.split(b" G")[1], b"\r\n")
+            reply = a.ask(b"mx - A150 G" + reply.split(b" G")[1], b"\r\n")
         self.assertEqual(self.count(), 0)
         machine.run(cli, "--server", host, "import", dump, timeout=PATIENCE_S)
         self.assertEqual(self.count(), before)
-        self.assertIn(b"spans shards", self.ask(a, b"mx - X\r\n", b"\r\n"))
+        self.assertIn(b"spans shards", a.ask(b"mx - X\r\n", b"\r\n"))
 
     def store(self, keys: list) -> None:
         """Stores an item for each key. Brokers of a busy machine may take longer than the deadline: then again."""
@@ -139,25 +130,25 @@ class OutagesTest(unittest.TestCase):
 
         def is_stored() -> bool:
             with contextlib.suppress(OSError):
-                return set(self.ask(self.nodes[0], stored, b"MN\r\n").splitlines()) == {b"HD", b"MN"}
+                return set(self.nodes[0].ask(stored, b"MN\r\n").splitlines()) == {b"HD", b"MN"}
 
         wait_for(is_stored, "all is stored", lambda: nodes.evidence(self.nodes), PATIENCE_S)
 
     def count(self) -> int:
-        return int(self.ask(self.nodes[1], b"mc - e\r\n", b"\r\n").split()[1][1:])
+        return int(self.nodes[1].ask(b"mc - e\r\n", b"\r\n").split()[1][1:])
 
     def test_expired_items_leave_the_memory_of_replicas(self):
         self.wait_until_ready()
         before = [self.in_memory(node) for node in self.nodes]
         stored = b"".join(b"ms %c:short%d 1 T1\r\nx\r\n" % (first, i) for first in b"09AZbmxz" for i in range(20))
-        self.assertEqual(set(self.ask(self.nodes[0], stored + b"mn\r\n", b"MN\r\n").splitlines()), {b"HD", b"MN"})
-        self.assertIn(b"HD", self.ask(self.nodes[1], b"mg 0:short0 T3600\r\nms 0:short1 1\r\nx\r\nmd 0:short0\r\nmd 0:short1\r\nmn\r\n", b"MN\r\n"))
+        self.assertEqual(set(self.nodes[0].ask(stored + b"mn\r\n", b"MN\r\n").splitlines()), {b"HD", b"MN"})
+        self.assertIn(b"HD", self.nodes[1].ask(b"mg 0:short0 T3600\r\nms 0:short1 1\r\nx\r\nmd 0:short0\r\nmd 0:short1\r\nmn\r\n", b"MN\r\n"))
         wait_for(lambda: [self.in_memory(node) for node in self.nodes] == before, "all that has expired is gone",
                  lambda: f"{before} {[self.in_memory(node) for node in self.nodes]}", PATIENCE_S)
 
     def in_memory(self, node: Node) -> int:
         """The number of items in the node's memory, of all its shards."""
-        stats = dict(line.split(b" ", 2)[1:] for line in self.ask(node, b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
+        stats = dict(line.split(b" ", 2)[1:] for line in node.ask(b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
         return int(stats[b"curr_items"])
 
     def test_where_all_brokers_are_away_everything_says_so(self):

@@ -121,20 +121,10 @@ class UpgradeTest(unittest.TestCase):
             self.addCleanup(thread.over.set)
 
     def cluster(self, command: str, *words, check: bool = True):
-        return machine.run(machine.MXKVD, "cluster", command, "--name", CLUSTER, "--brokers", self.brokers.addresses, *words,
-                           check=check, timeout=PATIENCE_S)
+        return nodes.cluster(CLUSTER, self.brokers, command, *words, check=check, seconds=PATIENCE_S)
 
     def evidence(self) -> str:
         return f"{nodes.evidence(self.nodes)}\n{self.cluster('status', check=False).stdout}"
-
-    @staticmethod
-    def ask(node: Node, request: bytes, last: bytes) -> bytes:
-        with contextlib.closing(Line(node.address, PATIENCE_S)) as line:
-            line.send(request)
-            reply = b""
-            while not reply.endswith(last):
-                reply += line.line() + b"\r\n"
-            return reply
 
     def fill(self, items: int) -> None:
         """Stores large items of all shards, until there are so many."""
@@ -148,7 +138,7 @@ class UpgradeTest(unittest.TestCase):
     def stored(self, sets: bytes) -> bool:
         """Whether all was stored. Brokers on a busy machine may take longer than a request waits."""
         try:
-            return set(self.ask(self.c, sets + b"mn\r\n", b"MN\r\n").splitlines()) == {b"HD", b"MN"}
+            return set(self.c.ask(sets + b"mn\r\n", b"MN\r\n", PATIENCE_S).splitlines()) == {b"HD", b"MN"}
         except OSError:
             return False
 
@@ -213,15 +203,15 @@ class UpgradeTest(unittest.TestCase):
     def all_is_there(self) -> None:
         told = {key: value for writer in self.writers for key, value in writer.acknowledged.items()}
         for node in self.nodes:
-            self.assertEqual(self.ask(node, b"mc - e\r\n", b"\r\n").split()[0], b"HD")
+            self.assertEqual(node.ask(b"mc - e\r\n", b"\r\n", PATIENCE_S).split()[0], b"HD")
             asked = list(told)
             for first in range(0, len(asked), 500):
                 some = asked[first:first + 500]
-                reply = self.ask(node, b"".join(b"mg %s v\r\n" % key.encode() for key in some) + b"mn\r\n", b"MN\r\n")
+                reply = node.ask(b"".join(b"mg %s v\r\n" % key.encode() for key in some) + b"mn\r\n", b"MN\r\n", PATIENCE_S)
                 self.assertEqual(reply.split(b"\r\n")[1:-2:2], [b"%d" % told[key] for key in some], node.name)
             for i in range(0, self.filled, 17):
                 key = f"{LETTERS[i % SHARDS]}.fill.{i}".encode()
-                self.assertTrue(self.ask(node, b"mg %s s\r\nmn\r\n" % key, b"MN\r\n").startswith(b"HD s%d" % ITEM_BYTES), key)
+                self.assertTrue(node.ask(b"mg %s s\r\nmn\r\n" % key, b"MN\r\n", PATIENCE_S).startswith(b"HD s%d" % ITEM_BYTES), key)
 
     def test_one_node_after_the_other(self):
         for node in self.nodes:
