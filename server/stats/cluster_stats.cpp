@@ -49,6 +49,8 @@ void add_cluster_stats(StatText& text, const NodeStatus& status, const ClusterSt
     text.add(name + "terms_owned", counters.terms);
     text.add(name + "ousted", counters.ousted);
     text.add(name + "left", counters.yielded);
+    text.add(name + "stayed", one.hosted.stayed);
+    text.add(name + "spared", counters.spared);
     text.add(name + "gaps", counters.gaps);
     text.add(name + "appended_again", counters.again);
     text.add(name + "void_messages", counters.voids + counters.repeats);
