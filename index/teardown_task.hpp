@@ -67,7 +67,7 @@ class LeavesTeardownTask final : public runtime::MxTask {
     if (leaf_ != end_) {
       return runtime::step::again;
     }
-    Traits::tears_down(worker, false);
+    Traits::teardown_ends(worker);
     return runtime::step::done;
   }
 
@@ -76,7 +76,7 @@ class LeavesTeardownTask final : public runtime::MxTask {
     while (leaf_ != end_) {
       leaf_ = detail::free_leaf<Traits>(worker, *leaf_);
     }
-    Traits::tears_down(worker, false);
+    Traits::teardown_ends(worker);
   }
 
  private:
@@ -138,7 +138,7 @@ class TeardownTask final : public runtime::MxTask {
 
  private:
   runtime::step ended(runtime::Worker& worker) noexcept {
-    Traits::tears_down(worker, false);
+    Traits::teardown_ends(worker);
     return runtime::step::done;
   }
   void visit(NodeT* node) noexcept {
@@ -154,7 +154,7 @@ class TeardownTask final : public runtime::MxTask {
       }
       return;
     }
-    Traits::tears_down(worker, true);
+    Traits::teardown_begins(worker);
     auto* task = worker.create<LeavesTeardownTask<Traits>>(std::exchange(leaves_, end), end);
     task->annotate(runtime::deferred{request()});
     worker.spawn(task);

@@ -10,7 +10,7 @@
 //   order(key, fence word)  three-way order of a key and a fence or separator
 //   fence operations        make, copy and free the word that stands for a key in a fence
 //   record operations       (byte keys) key and release of the record that a leaf's value word refers to
-//   tears_down(Worker&, begins)  called where a part of a cleared tree is about to be taken apart, and when it was
+//   teardown_begins(Worker&), teardown_ends(Worker&)  called before and after a part of a cleared tree is taken apart
 #pragma once
 
 #include <compare>
@@ -41,13 +41,14 @@ struct IntegerTraits {
   }
   static void free_fence(runtime::Worker& /*worker*/, std::uint64_t /*fence*/) noexcept {}
   static void release_record(runtime::Worker& /*worker*/, std::uint64_t /*value*/) noexcept {}
-  static void tears_down(runtime::Worker& /*worker*/, bool /*begins*/) noexcept {}
+  static void teardown_begins(runtime::Worker& /*worker*/) noexcept {}
+  static void teardown_ends(runtime::Worker& /*worker*/) noexcept {}
 };
 
 /// Byte keys. `Record` describes the record that a leaf's value word refers to:
 ///   static KeyView key(std::uint64_t value);  static void release(runtime::Worker&, std::uint64_t value);
 ///   static unsigned lines(std::uint64_t value);  const void* address(std::uint64_t value);
-///   static void tears_down(runtime::Worker&, bool begins);  it may be missing
+///   static void teardown_begins(runtime::Worker&), teardown_ends(runtime::Worker&);  both may be missing
 template <class RecordT, class NodeShapeT = NodeShape<6, 4, 8, true>>
 struct ByteTraits {
   using Key = KeyView;
@@ -82,9 +83,14 @@ struct ByteTraits {
   static void release_record(runtime::Worker& worker, std::uint64_t value) noexcept {
     Record::release(worker, value);
   }
-  static void tears_down(runtime::Worker& worker, bool begins) noexcept {
-    if constexpr (requires { Record::tears_down(worker, begins); }) {
-      Record::tears_down(worker, begins);
+  static void teardown_begins(runtime::Worker& worker) noexcept {
+    if constexpr (requires { Record::teardown_begins(worker); }) {
+      Record::teardown_begins(worker);
+    }
+  }
+  static void teardown_ends(runtime::Worker& worker) noexcept {
+    if constexpr (requires { Record::teardown_ends(worker); }) {
+      Record::teardown_ends(worker);
     }
   }
 };

@@ -218,7 +218,7 @@ class alignas(runtime::kCacheLineBytes) Tree final : public runtime::DataObject 
 
   /// Retires a root that was replaced; its tree is freed piece by piece when no reader is left.
   void retire_subtree(runtime::Worker& worker, NodeT* root) {
-    Traits::tears_down(worker, true);
+    Traits::teardown_begins(worker);
     worker.retire(root, subtree_kind_, sizeof(NodeT));
   }
   /// Retires a node that was unlinked: its memory alone, not what it refers to.

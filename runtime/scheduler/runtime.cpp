@@ -211,6 +211,14 @@ Result<std::size_t> Runtime::start() {
   return Error{start_up->failure};
 }
 
+std::size_t Runtime::retired_bytes() const noexcept {
+  std::size_t sum = 0;
+  for (const Worker& worker : workers_) {
+    sum += worker.counters().retired_bytes.load(std::memory_order_relaxed);
+  }
+  return sum;
+}
+
 void Runtime::stop() {
   stopping_.store(true, std::memory_order_seq_cst);  // pairs with Worker::prepare_to_park()
   for (Worker& worker : workers_) {

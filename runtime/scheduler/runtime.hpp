@@ -98,6 +98,8 @@ class Runtime {
 
   [[nodiscard]] std::size_t worker_count() const noexcept { return workers_.size(); }
   [[nodiscard]] Worker& worker(WorkerId id) noexcept { return workers_[id.index()]; }
+  /// Bytes of all workers' retired objects. They stay charged until the objects are freed. Any thread.
+  [[nodiscard]] std::size_t retired_bytes() const noexcept;
   [[nodiscard]] TaskPool& pool(PoolId id) noexcept { return pools_[id.index()]; }
   /// Where the deferred tasks of a group of workers wait, see worker_groups().
   [[nodiscard]] DeferredQueue& deferred_queue(std::size_t group) noexcept { return deferred_queues_[group]; }

@@ -99,7 +99,7 @@ void write_memory(Exposition& out, const ServingParts& parts) {
   for (const auto& [category, name] : kMemoryCategoryNames) {
     out.add({{"for", name}}, budget.category_bytes(category));
   }
-  out.add({{"for", "retired"}}, retired_bytes(runtime));
+  out.add({{"for", "retired"}}, runtime.retired_bytes());
   const auto heaps = heaps_by_node(runtime);
   for (const bool live : {true, false}) {
     out.family(type::gauge, live ? "mxkv_memory_node_live_bytes" : "mxkv_memory_node_held_bytes",

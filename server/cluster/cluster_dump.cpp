@@ -136,7 +136,7 @@ void ClusterStore::dump(runtime::Worker& worker, DumpProgress& progress, const R
   KeyRoom room;
   const std::uint32_t shard = routes_.shard_of(progress.skips_from() ? behind_key(from, room) : from);
   const auto page = std::make_shared<DumpPage>(
-      DumpPage{*worker.local<WorkerContext>().replies, routes_, progress, address, shard,
+      DumpPage{replies_of(worker), routes_, progress, address, shard,
                static_cast<std::uint64_t>(static_cast<std::int64_t>(clock_.steady_us() / kUsPerSecond) +
                                           clock_.wall_ahead_s())});
   std::unique_ptr<ForwardedRequest> sent = forwarder(worker).take();

@@ -71,7 +71,7 @@ void delete_page(const std::shared_ptr<Flush>& flush, std::uint32_t shard, const
 
 bool ClusterStore::flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                              protocol::BinaryForm form) {
-  ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+  ConnectionTable& replies = replies_of(worker);
   if (flush_time_us(delay_s, Moment{worker}) != 0) {
     answer(replies, address, form, kNoDelay);
     return false;

@@ -71,9 +71,7 @@ void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request&
   if (span.first == span.last) {
     if (routes_.is_here(span.first, now_ns)) {
       store_.range(worker, request,
-                   protocol::changes_range(request.op)
-                       ? worker.local<WorkerContext>().replies->mark_changes(address)
-                       : address);
+                   protocol::changes_range(request.op) ? change_here(worker, address) : address);
     } else {
       range_elsewhere(worker, request, span.first, address);
     }
@@ -90,14 +88,13 @@ void ClusterStore::whole_range(runtime::Worker& worker, const protocol::Request&
       range_elsewhere(worker, request, span.first, address);
     }
   } else if (locked || !options_.forwards || address.connection->by_peer) {
-    ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+    ConnectionTable& replies = replies_of(worker);
     const bool by_flag = locked && request.op != protocol::verb::meta_range_touch;
     replies.reply(address, Seen::nothing(),
                   spans_line("range", span.first, span.last, by_flag ? kOmitX : kOneShardEach));
     replies.finished(address);
   } else if (by_prefixes) {
-    count_prefixes(forwarder(worker), *worker.local<WorkerContext>().replies, routes_, clock_, request,
-                   address);
+    count_prefixes(forwarder(worker), replies_of(worker), routes_, clock_, request, address);
   } else {
     sweep(worker, request, span, address);
   }
@@ -119,7 +116,7 @@ void ClusterStore::page(runtime::Worker& worker, const protocol::Request& reques
 void ClusterStore::range_elsewhere(runtime::Worker& worker, const protocol::Request& request,
                                    std::uint32_t shard, const ReplyAddress& address) {
   if (const std::string refused = refusal(shard, address); !refused.empty()) {
-    ConnectionTable& replies = *worker.local<WorkerContext>().replies;
+    ConnectionTable& replies = replies_of(worker);
     replies.reply(address, Seen::nothing(), refused);
     replies.finished(address);
     return;

@@ -18,10 +18,6 @@ namespace mxkv::server {
 
 namespace {
 
-[[nodiscard]] ConnectionTable& replies_of(runtime::Worker& worker) noexcept {
-  return *worker.local<WorkerContext>().replies;
-}
-
 /// Whether a replica may answer the request. Only the owner may grant renewal of an item, so that one client
 /// gets it. Whether an item is stale is known only where it is found: see take_read().
 bool reads_only(const protocol::PointRequest& request) noexcept {
@@ -121,8 +117,7 @@ void ClusterStore::point(runtime::Worker& worker, const protocol::PointRequest& 
     if (request.terms.ordered) {
       address.connection->commits.note_here(seq);
     }
-    store_.point(worker, request, value,
-                 request.only_reads() ? address : replies_of(worker).mark_changes(address), seq);
+    store_.point(worker, request, value, request.only_reads() ? address : change_here(worker, address), seq);
   } else {
     point_elsewhere(worker, request, value, address, seq);
   }
@@ -242,7 +237,7 @@ std::size_t ClusterStore::set(runtime::Worker& worker, std::span<const protocol:
       continue;
     }
     address.connection->commits.note_here(own_seq + static_cast<CommitSeq>(run - 1));
-    const ReplyAddress marked = replies_of(worker).mark_changes(address, run);
+    const ReplyAddress marked = change_here(worker, address, run);
     const std::size_t taken = store_.set(worker, values.subspan(done, run), marked, own_seq);
     MXKV_ASSERT(taken <= run, "the store takes no values of other nodes");
     done += taken;
@@ -304,7 +299,7 @@ void ClusterStore::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch>
   const std::unique_ptr<ClusterBatch> batch{static_cast<ClusterBatch*>(received.release())};
   const std::uint32_t shard = batch->shard();
   if (!batch->is_elsewhere() && routes_.is_here(shard, clock_.monotonic_ns())) {
-    store_.batch(worker, batch->take_own(), replies_of(worker).mark_changes(address));
+    store_.batch(worker, batch->take_own(), change_here(worker, address));
     return;
   }
   const std::string refused = refusal(shard, address);

@@ -23,9 +23,11 @@
 #include <vector>
 
 #include "runtime/base/clock.hpp"
+#include "runtime/scheduler/worker.hpp"
 #include "server/cluster/request_forwarder.hpp"
 #include "server/cluster/routes.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/worker_context.hpp"
 #include "server/store/point/owner_reads.hpp"
 #include "server/store/session_store.hpp"
 
@@ -108,6 +110,15 @@ class ClusterStore final : public SessionStore, private OwnerReads {
     std::atomic<std::uint64_t> count{0};
   };
 
+  [[nodiscard]] static ConnectionTable& replies_of(runtime::Worker& worker) noexcept {
+    return *worker.local<WorkerContext>().replies;
+  }
+  /// Begins operations that change this node's data: no shard is left before they have ended. Every call of the store
+  /// that may change data takes its address from here, in the step that saw that the shard is here.
+  [[nodiscard]] static ReplyAddress change_here(runtime::Worker& worker, const ReplyAddress& address,
+                                                std::size_t changes = 1) noexcept {
+    return replies_of(worker).mark_changes(address, changes);
+  }
   void count_replica_read(const runtime::Worker& worker) noexcept;
   [[nodiscard]] bool is_here(std::string_view key, std::uint64_t now_ns) const noexcept {
     return routes_.is_here(routes_.shard_of(key), now_ns);

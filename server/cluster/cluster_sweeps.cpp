@@ -215,7 +215,7 @@ void ClusterStore::sweep(runtime::Worker& worker, const protocol::Request& reque
   const bool deletes = request.op == protocol::verb::meta_range_delete;
   const protocol::RangeRequest& range = request.range;
   const auto made = std::make_shared<Sweep>(Sweep{.forwarder = forwarder(worker),
-                                                  .replies = *worker.local<WorkerContext>().replies,
+                                                  .replies = replies_of(worker),
                                                   .routes = routes_,
                                                   .address = address,
                                                   .opaque = {},

@@ -49,7 +49,7 @@ void add_verdict(StatText& text, runtime::Runtime& runtime, const Store& store) 
       .unread =
           budget.category_bytes(memory_category::output) + budget.category_bytes(memory_category::referenced),
       .unfinished = budget.category_bytes(memory_category::buffers),
-      .retired = retired_bytes(runtime),
+      .retired = runtime.retired_bytes(),
       .expired = store.expired_present().estimate().bytes,
       .items = total(counter::bytes_added) - total(counter::bytes_removed),
       .unplaced = runtime.item_space().unbound_arenas() + runtime.node_space().unbound_arenas()};
@@ -88,15 +88,6 @@ std::map<std::uint32_t, NodeHeaps> heaps_by_node(runtime::Runtime& runtime) {
   return sums;
 }
 
-std::uint64_t retired_bytes(runtime::Runtime& runtime) {
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
-    const runtime::Worker& worker = runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)});
-    sum += worker.counters().retired_bytes.load(std::memory_order_relaxed);
-  }
-  return sum;
-}
-
 runtime::ValueClassStats sum_of_class(runtime::Runtime& runtime, std::size_t size_class) {
   runtime::ValueClassStats sum;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -116,7 +107,7 @@ void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& st
   for (const auto& [category, name] : kMemoryCategoryNames) {
     text.add(name, budget.category_bytes(category));
   }
-  text.add("retired", retired_bytes(runtime));
+  text.add("retired", runtime.retired_bytes());
   text.add("moved_items", store.total(counter::items_moved));
   text.add("idle_walks", store.total(counter::idle_walks));
   text.add("span_walks", store.total(counter::span_walks));

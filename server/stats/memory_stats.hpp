@@ -40,10 +40,6 @@ struct NodeHeaps {
 /// By the operating system's number of the node. Thread-safety: any thread.
 [[nodiscard]] std::map<std::uint32_t, NodeHeaps> heaps_by_node(runtime::Runtime& runtime);
 
-/// Freed memory that waits for its epoch. It stays charged as items and index until it is released.
-/// Thread-safety: any thread.
-[[nodiscard]] std::uint64_t retired_bytes(runtime::Runtime& runtime);
-
 /// One size class of the items' heaps of all workers. Thread-safety: any thread.
 [[nodiscard]] runtime::ValueClassStats sum_of_class(runtime::Runtime& runtime, std::size_t size_class);
 

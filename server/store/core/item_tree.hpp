@@ -45,8 +45,9 @@ struct ItemRecord {
   }
   /// Frees an item of a tree that is being taken apart.
   static void release(runtime::Worker& worker, std::uint64_t word) noexcept;
-  /// Counts the parts of trees that are being taken apart (Upkeep).
-  static void tears_down(runtime::Worker& worker, bool begins) noexcept;
+  // These two count the parts of cleared trees that are being taken apart: StoreState::tears_down().
+  static void teardown_begins(runtime::Worker& worker) noexcept;
+  static void teardown_ends(runtime::Worker& worker) noexcept;
 };
 
 /// The store's nodes have optimistic latches; leaves may adapt.

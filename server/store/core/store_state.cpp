@@ -64,14 +64,14 @@ void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
   Item::destroy(worker, gone);
 }
 
-void ItemRecord::tears_down(runtime::Worker& worker, bool begins) noexcept {
-  std::atomic<std::uint64_t>& parts = worker.local<WorkerContext>().store->teardowns_;
-  if (begins) {
-    parts.fetch_add(1, std::memory_order_relaxed);
-  } else {
-    [[maybe_unused]] const std::uint64_t before = parts.fetch_sub(1, std::memory_order_acq_rel);
-    MXKV_ASSERT(before > 0, "a part that ends has begun");
-  }
+void ItemRecord::teardown_begins(runtime::Worker& worker) noexcept {
+  worker.local<WorkerContext>().store->teardowns_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ItemRecord::teardown_ends(runtime::Worker& worker) noexcept {
+  const std::uint64_t before =
+      worker.local<WorkerContext>().store->teardowns_.fetch_sub(1, std::memory_order_acq_rel);
+  MXKV_ASSERT(before > 0, "a part that ends has begun");
 }
 
 }  // namespace mxkv::server

@@ -124,15 +124,6 @@ double bolder(double part, int fruitless_laps) noexcept {
   return fruitless_laps == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps));
 }
 
-std::size_t retired_bytes(runtime::Runtime& runtime) {
-  std::size_t sum = 0;
-  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
-    const runtime::WorkerId id(static_cast<runtime::WorkerId::rep>(i));
-    sum += runtime.worker(id).counters().retired_bytes.load(std::memory_order_relaxed);
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::uint64_t Eviction::now_ns(const runtime::Worker& worker) noexcept {
@@ -357,7 +348,7 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
   if (!wants_spans_ && unused >= wanted / 4 * 3) {
     return false;
   }
-  const std::size_t retired = retired_bytes(runtime);
+  const std::size_t retired = runtime.retired_bytes();
   const bool all_free = retired < wanted / 4 && seen_in_flight(store) == 0;
   if (now_ns(worker) <
       gave_back_ns_ + (all_free && anyone_waits(worker) ? kGiveBackSoonNs : kGiveBackEveryNs)) {

@@ -75,7 +75,7 @@ bool Upkeep::gathers(runtime::Worker& worker) noexcept {
 }
 
 /// Whether a cleared tree is being taken apart, and requests have not waited for that for too long.
-bool Upkeep::tears_down(runtime::Worker& worker) noexcept {
+bool Upkeep::waits_for_teardown(runtime::Worker& worker) noexcept {
   std::uint64_t& since_ns = workers_[worker.id().index()].freed.tears_since_ns;
   if (!store_.tears_down()) {
     since_ns = 0;
@@ -98,7 +98,7 @@ bool Upkeep::waits_for_freed(runtime::Worker& worker, RoomWait& wait) noexcept {
       return false;
     }
   } else if (passes_.ended(wait.pass(), worker)) {
-    const bool may_help = tears_down(worker) || gathers(worker);
+    const bool may_help = waits_for_teardown(worker) || gathers(worker);
     if (!may_help && !wait.gathers()) {
       return false;
     }
@@ -122,7 +122,7 @@ bool Upkeep::begins_to_wait(runtime::Worker& worker, RoomWait& wait) noexcept {
     return false;
   }
   const bool is_coming = freed_sign() != own.freed || (own.pass != 0 && !passes_.ended(own.pass, worker));
-  const bool may_help = tears_down(worker) || (!is_coming && gathers(worker));
+  const bool may_help = waits_for_teardown(worker) || (!is_coming && gathers(worker));
   if (!is_coming && !may_help) {
     own.refused_round = round;
     own.refused_freed = own_freed;

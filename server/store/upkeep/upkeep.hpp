@@ -89,7 +89,7 @@ class Upkeep {
   [[nodiscard]] bool begins_to_wait(runtime::Worker& worker, RoomWait& wait) noexcept;
   [[nodiscard]] std::uint32_t pass_for_all(runtime::Worker& worker) noexcept;
   [[nodiscard]] bool gathers(runtime::Worker& worker) noexcept;
-  [[nodiscard]] bool tears_down(runtime::Worker& worker) noexcept;
+  [[nodiscard]] bool waits_for_teardown(runtime::Worker& worker) noexcept;
   [[nodiscard]] std::uint64_t freed_sign() const noexcept;
 
   StoreState& store_;

@@ -38,7 +38,7 @@ void drain(Tree<Traits>& tree, runtime::Runtime& runtime) {
   runtime::Worker& worker = runtime.worker(runtime::WorkerId{0});
   runtime.drain_stopped();
   tree.release_spare(worker);
-  Traits::tears_down(worker, true);
+  Traits::teardown_begins(worker);
   auto* teardown =
       worker.create<TeardownTask<Traits>>(static_cast<Node<typename Traits::Shape>*>(tree.root().object()));
   teardown->task_class().discard(*teardown, worker);
