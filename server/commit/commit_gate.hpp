@@ -65,6 +65,11 @@ class CommitGate {
   /// it.
   [[nodiscard]] virtual std::uint64_t must_wait_for() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t durable() const noexcept = 0;
+  /// The epoch that a reply written now has to wait for, and that is not durable yet; 0: none.
+  [[nodiscard]] std::uint64_t awaited() const noexcept {
+    const std::uint64_t epoch = must_wait_for();
+    return epoch > durable() ? epoch : 0;
+  }
   /// Grows whenever it can never be known whether the waiting replies count: their connections are closed.
   [[nodiscard]] virtual std::uint64_t broken() const noexcept = 0;
   /// Bytes of records that are not committed.

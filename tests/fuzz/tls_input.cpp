@@ -18,8 +18,8 @@
 #include "server/net/tls/openssl.hpp"
 #include "server/net/tls/tls_stream.hpp"
 #include "tests/fuzz/inputs.hpp"
-#include "tests/unit/server/net/certificate_files.hpp"
-#include "tests/unit/server/net/scripted_peer.hpp"
+#include "tests/unit/server/net/tls/certificate_files.hpp"
+#include "tests/unit/server/net/tls/scripted_peer.hpp"
 
 namespace mxkv::fuzz {
 namespace {

@@ -69,7 +69,7 @@ StoreClient::StoreClient(runtime::Worker& worker, server::Store& store, server::
       entry_(&directory.open(*this)),
       entries_{entry_},
       session_(record.new_session()),
-      judged_(entry_->replies.output().end()) {}
+      held_(entry_->replies.output().end()) {}
 
 void StoreClient::plan(std::vector<StoreRequest> requests) {
   std::move(requests.begin(), requests.end(), std::back_inserter(planned_));
@@ -275,23 +275,20 @@ void StoreClient::receive() {
   }
 }
 
-// As Connection::mark_output() and reached_disk().
+// As Connection's mark_output() and reached_disk().
 std::size_t StoreClient::sendable() {
   server::OutputBuffer& output = entry_->replies.output();
   if (disk_ == nullptr) {
     return ~std::size_t{0};
   }
-  const std::size_t from = std::exchange(judged_, output.end());
-  if (std::exchange(entry_->awaits_disk, false)) {
-    if (const std::uint64_t epoch = disk_->must_wait_for(); epoch > disk_->durable()) {
-      gate_.add(from, epoch);
-    }
+  const bool awaits = std::exchange(entry_->awaits_disk, false);
+  static_cast<void>(
+      held_.judge(output.end(), entry_->replies.all_closed(), awaits ? disk_->awaited() : 0, 0));
+  while (held_.holds() && held_.awaited() <= disk_->durable()) {
+    released_ = std::max(released_, held_.awaited());
+    static_cast<void>(held_.open(held_.awaited(), 0));
   }
-  while (gate_.holds() && gate_.awaited() <= disk_->durable()) {
-    released_ = std::max(released_, gate_.awaited());
-    static_cast<void>(gate_.open(gate_.awaited()));
-  }
-  return gate_.sendable(output.sent_bytes(), output.unsent_bytes());
+  return held_.sendable(output);
 }
 
 // A silent request is behind as soon as it is met here; a quiet one when a later reply comes in its place.
@@ -399,8 +396,7 @@ void StoreClient::leave() {
 void StoreClient::reconnect() {
   leave();
   entry_ = &directory_.open(*this);
-  gate_ = {};
-  judged_ = entry_->replies.output().end();
+  held_ = server::HeldOutput{entry_->replies.output().end()};
   entries_.push_back(entry_);
   session_ = record_.new_session();
   started_ = 0;

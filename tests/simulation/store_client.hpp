@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "server/commit/commit_gate.hpp"
-#include "server/reply/output_gate.hpp"
+#include "server/reply/held_output.hpp"
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/simulation/stepper.hpp"
@@ -97,7 +97,7 @@ class StoreClient final : public server::ConnectionOwner {
   /// is on disk.
   void set_disk(const server::CommitGate& disk) noexcept { disk_ = &disk; }
   /// Whether some output waits for the disk.
-  [[nodiscard]] bool held() const noexcept { return gate_.holds(); }
+  [[nodiscard]] bool held() const noexcept { return held_.holds(); }
   /// The greatest epoch that a reply waited for and that was read since.
   [[nodiscard]] std::uint64_t released() const noexcept { return released_; }
   /// Goes away, and comes back as another.
@@ -152,8 +152,7 @@ class StoreClient final : public server::ConnectionOwner {
   std::uint64_t started_ = 0;  ///< in this session
   std::string received_;
   const server::CommitGate* disk_ = nullptr;
-  server::OutputGate gate_;
-  std::size_t judged_ = 0;  ///< up to where its output was
+  server::HeldOutput held_;
   std::uint64_t released_ = 0;
 };
 

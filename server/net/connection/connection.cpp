@@ -1,47 +1,22 @@
 #include "server/net/connection/connection.hpp"
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <span>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
 #include "runtime/base/probe.hpp"
 #include "server/net/connection/connection_host.hpp"
-#include "server/net/tls/tls_stream.hpp"
 
 namespace mxkv::server {
-
-namespace {
-constexpr std::size_t kGatheredPieces = 64;
-
-// Most output is one piece. For that the kernel has less to copy and to check with send().
-ssize_t send_pieces(int socket, std::span<iovec> pieces) noexcept {
-  constexpr int kFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
-  if (pieces.size() == 1) [[likely]] {
-    return ::send(socket, pieces[0].iov_base, pieces[0].iov_len, kFlags);
-  }
-  msghdr message{};
-  message.msg_iov = pieces.data();
-  message.msg_iovlen = pieces.size();
-  return ::sendmsg(socket, &message, kFlags);
-}
-
-}  // namespace
 
 // The directory reuses entries, so the entry's counts may begin above 0.
 Connection::Connection(ConnectionHost& net, int socket, const Door& door)
     : net_(net),
       door_(&door),
-      socket_(socket),
+      socket_(net, socket),
       client_(net.client_of(socket)),
       session_(net.host(), *this, door.asks_login && !door.peer),
-      judged_(session_->output().end()) {
+      held_(session_->output().end()) {
   if (door.tls != nullptr) {
     session_->entry().life.greet();
   }
@@ -53,7 +28,7 @@ Connection::Connection(ConnectionHost& net, int socket, const Door& door)
   session_.unsettled().meter(door.peer ? nullptr : client_.usage.get());
   session_.unsettled().show_last(client_.last);
   client_.worker.store(net_.host().worker.id().value(), std::memory_order_relaxed);
-  MXKV_PROBE1(connection_open, socket_);
+  MXKV_PROBE1(connection_open, socket);
   note_work();
 }
 
@@ -65,8 +40,7 @@ Connection::~Connection() {
 void Connection::became_ready(Readiness now) {
   MXKV_ASSERT(!closed(), "a closed socket is not told of");
   if (now.input && drain_reads_left_ > 0) {
-    readable_ = true;
-    read_on_ = read_on_ || now.read_on;
+    socket_.had_input(now.read_on);
     if (session_->wants_input()) {
       net_.make_ready(*this);
     } else {
@@ -102,7 +76,7 @@ void Connection::take_turn() {
   if (session.pauses().has(pause::turn | pause::memory)) {
     session.resume();
   }
-  if (readable_ && session.wants_input()) {
+  if (socket_.readable() && session.wants_input()) {
     read(session);
   }
 }
@@ -110,28 +84,19 @@ void Connection::take_turn() {
 void Connection::read(Session& session) {
   MXKV_ASSERT(session.wants_input(), "bytes are read for a session that takes them");
   session.entry().asked_ns = input_since_ns_ == 0 ? net_.now_ns() : std::exchange(input_since_ns_, 0);
-  if (tls_ != nullptr) [[unlikely]] {
-    read_tls(session);
+  const ClientSocket::Taken taken =
+      socket_.take(session.value_space(), net_.read_buffer().first(net_.most_read()));
+  if (taken.bytes > 0) [[likely]] {
+    take_bytes(session, taken.bytes, taken.direct);
     return;
   }
-  const std::span<char> buffer = net_.read_buffer().first(net_.most_read());
-  const std::span<char> space = session.value_space();
-  std::array<iovec, 2> into{iovec{space.data(), space.size()}, iovec{buffer.data(), buffer.size()}};
-  const std::size_t most = space.size() + buffer.size();
-  const ssize_t got = space.empty() ? ::recv(socket_, buffer.data(), buffer.size(), 0)
-                                    : ::readv(socket_, into.data(), into.size());
-  if (got > 0) {
-    const auto bytes = static_cast<std::size_t>(got);
-    readable_ = bytes == most || read_on_;  // read on only if there may be more bytes
-    take_bytes(session, bytes, std::min(bytes, space.size()));
-    return;
-  }
-  readable_ = got < 0 && errno == EINTR;
-  if (got == 0) {
+  if (taken.how == ClientSocket::outcome::ended) {
     session.end_of_input();
-  } else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+  } else if (taken.how == ClientSocket::outcome::failed) {
     ends_for_ = "error";
     close();  // as a rule the client reset the connection: no reply would reach it
+  } else if (taken.how == ClientSocket::outcome::wants_output) {
+    await_output();
   }
 }
 
@@ -156,7 +121,7 @@ void Connection::take_bytes(Session& session, std::size_t bytes, std::size_t dir
   }
   if (is(life_stage::draining)) {
     MXKV_ASSERT(drain_reads_left_ > 0, "the last read ends the input");
-    readable_ = --drain_reads_left_ != 0;
+    socket_.set_readable(--drain_reads_left_ != 0);
   }
 }
 
@@ -168,16 +133,16 @@ void Connection::begin_output_wait() {
   net_.sending_waits(true);
   session_->entry().stuck = true;
   session_->output().compact();
-  net_.events().watch_output(socket_, *this, true);
+  net_.events().watch_output(socket_.descriptor(), *this, true);
 }
 
 void Connection::end_output_wait() {
   output_waits_ = false;
   client_.sends.store(false, std::memory_order_relaxed);
   net_.sending_waits(false);
-  readable_ = readable_ || door_->tls != nullptr;  // a TLS read may have waited to write
+  socket_.set_readable(socket_.readable() || door_->tls != nullptr);  // a TLS read may have waited to write
   session_.step().entry().stuck = false;
-  net_.events().watch_output(socket_, *this, false);
+  net_.events().watch_output(socket_.descriptor(), *this, false);
 }
 
 void Connection::note_sent(std::size_t bytes) {
@@ -188,8 +153,7 @@ void Connection::note_sent(std::size_t bytes) {
 }
 
 void Connection::flush() {
-  const OutputBuffer& output = session_->output();
-  const std::size_t left = gate_.sendable(output.sent_bytes(), output.unsent_bytes());
+  const std::size_t left = held_.sendable(session_->output());
   if (left > SendTurns::kShort) [[unlikely]] {
     SendTurns& turns = net_.send_turns();
     turns.sent(send(left, turns.allowed()));
@@ -198,31 +162,18 @@ void Connection::flush() {
   }
 }
 
-// Sends about `most` of the first `left` bytes of output. Returns how many were sent. TLS gets all that is left to
-// choose a record from, because a record that the socket did not take must be tried again at its full length.
+// Sends about `most` of the first `left` bytes of output. Returns how many were sent.
 std::size_t Connection::send(std::size_t left, std::size_t most) {
   std::size_t all = 0;
   while (left > 0 && all < most && !output_waits_) {
-    if (tls_ != nullptr) [[unlikely]] {
-      const std::size_t sent = send_record(left);
-      if (sent == 0) {
-        break;
-      }
-      note_sent(sent);
-      all += sent;
-      left -= sent;
-      continue;
-    }
-    std::array<iovec, kGatheredPieces> pieces;
-    const std::size_t count = session_->output().gather(pieces, std::min(left, most - all));
-    const ssize_t sent = send_pieces(socket_, std::span{pieces}.first(count));
-    if (sent >= 0) {
-      note_sent(static_cast<std::size_t>(sent));
-      all += static_cast<std::size_t>(sent);
-      left -= static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    const ClientSocket::Moved sent = socket_.give(session_->output(), left, most - all);
+    if (sent.how == ClientSocket::outcome::done) [[likely]] {
+      note_sent(sent.bytes);
+      all += sent.bytes;
+      left -= sent.bytes;
+    } else if (sent.how == ClientSocket::outcome::wants_output) {
       begin_output_wait();
-    } else if (errno != EINTR) {
+    } else {
       close();
       break;
     }
@@ -278,16 +229,15 @@ bool Connection::settle_unanswered(Session& session) {
 // others, for memory or for the disk may never come, so the connection does not wait for it.
 bool Connection::over_without_replies() const noexcept {
   return client_.killed.load(std::memory_order_relaxed) ||
-         session_->pauses().has(kUntilTold | pause::memory) || gate_.holds() ||
-         (is(life_stage::greeting) && tls_ == nullptr);
+         session_->pauses().has(kUntilTold | pause::memory) || held_.holds() ||
+         (is(life_stage::greeting) && !socket_.speaks_tls());
 }
 
 // Arranges the next turn, unless the connection waits for its client. Returns false if it only waits for
 // memory.
 bool Connection::arm() {
   client_.state.store(session_->state().current(), std::memory_order_relaxed);
-  const OutputBuffer& output = session_->output();  // without replies whose turn has not come
-  if (!output_waits_ && gate_.sendable(output.sent_bytes(), output.unsent_bytes()) > 0) [[unlikely]] {
+  if (!output_waits_ && held_.sendable(session_->output()) > 0) [[unlikely]] {
     net_.wait_to_send(*this);  // flush() left some output for its turn
   }
   const Pauses pauses = session_->pauses();
@@ -304,7 +254,7 @@ bool Connection::arm() {
     net_.wait_for_memory(*this);
     return false;
   } else if (session_->wants_input()) {
-    if (readable_) {
+    if (socket_.readable()) {
       net_.make_ready(*this);
     } else if (is(life_stage::draining)) {
       session_.step().end_of_input();
@@ -314,13 +264,7 @@ bool Connection::arm() {
 }
 
 void Connection::resume() {
-  MXKV_ASSERT(!closed(), "a closed connection waits for no operation");
-  session_.step().resume();
-}
-
-void Connection::give_room() {
-  MXKV_ASSERT(!closed(), "a closed connection waits in no list");
-  session_.step().give_room();
+  go_on().resume();
 }
 
 void Connection::admitted() {
@@ -328,25 +272,16 @@ void Connection::admitted() {
     begin_handshake();
     net_.make_ready(*this);
   } else {
-    give_room();
+    go_on().give_room();
   }
 }
 
-// A connection with unread bytes waits for the worker, not for its client, so it does not stall.
 bool Connection::stalls(std::uint64_t now_ns) const noexcept {
   if (is(life_stage::greeting)) {
-    return !readable_ && now_ns - unread_ns_ >= Admission::kStallsNs;
+    return !socket_.readable() && now_ns - unread_ns_ >= Admission::kStallsNs;
   }
-  return !readable_ && session_->wants_input() &&
-         (sends_nothing(now_ns, Admission::kStallsNs) || session_->value_is_slow(now_ns));
-}
-
-bool Connection::judged() {
-  return session_.step().judged();
-}
-
-bool Connection::rate_has_room() {
-  return session_.step().rate_has_room();
+  return sends_nothing(now_ns, Admission::kStallsNs) ||
+         (!socket_.readable() && session_->wants_input() && session_->value_is_slow(now_ns));
 }
 
 bool Connection::review() {
@@ -366,7 +301,7 @@ void Connection::tell_watchers(std::string_view reason) {
                                          : "closed " + client_.peer + ": " + std::string{reason});
   }
   if (host.watch_hub != nullptr && host.watch_hub->wants(watched::kConnections)) [[unlikely]] {
-    host.watch_hub->connection(host.worker, client_.peer, reason, socket_);
+    host.watch_hub->connection(host.worker, client_.peer, reason, socket_.descriptor());
   }
 }
 
@@ -399,7 +334,7 @@ void Connection::drain() {
   } else if (life.is(life_stage::serving) || life.is(life_stage::leaving)) {
     life.drain();
     ends_for_ = "shutdown";
-    readable_ = true;
+    socket_.set_readable(true);
     net_.make_ready(*this);
   }
 }

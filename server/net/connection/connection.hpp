@@ -9,23 +9,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
+#include <string_view>
 
+#include "runtime/base/assert.hpp"
+#include "server/net/connection/client_socket.hpp"
 #include "server/net/connection/client_table.hpp"
 #include "server/net/connection/moved_connection.hpp"
-#include "server/net/connection/second_chance.hpp"
 #include "server/net/session/stepped_session.hpp"
 #include "server/net/sockets/door.hpp"
 #include "server/net/sockets/socket_events.hpp"
-#include "server/reply/output_gate.hpp"
+#include "server/reply/held_output.hpp"
 
 namespace mxkv::server {
 
+class Connection;
 class ConnectionHost;
 class NetWorker;
-class TlsStream;
-struct TlsFacts;
+
+/// A connection's places in its worker's lists, for the lists alone.
+struct ConnectionLinks {
+  bool ready = false;          ///< in the list of ready connections
+  bool waits_to_send = false;  ///< in the queue of SendTurns
+  Connection* next_ready = nullptr;
+  Connection* next = nullptr;  ///< of all connections of the worker
+  Connection* previous = nullptr;
+};
 
 /// Thread-safety: owner worker only.
 class Connection final : public ConnectionOwner {
@@ -35,6 +44,12 @@ class Connection final : public ConnectionOwner {
   /// Continues a connection that left another worker.
   Connection(ConnectionHost& net, MovedConnection& moved);
   ~Connection();
+
+  [[nodiscard]] const Client& client() const noexcept { return client_; }
+  /// Only while it is open.
+  [[nodiscard]] const Session& session() const noexcept { return *session_; }
+  [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
+  ConnectionLinks links;
 
   /// Its socket had an event.
   void became_ready(Readiness now);
@@ -47,7 +62,7 @@ class Connection final : public ConnectionOwner {
     }
     const ConnectionState& entry = session_->entry();
     if (entry.life.is(life_stage::greeting)) [[unlikely]] {
-      return tls_ != nullptr ? kHandshakeRequests : 0;
+      return socket_.speaks_tls() ? kHandshakeRequests : 0;
     }
     return entry.order.in_flight();
   }
@@ -62,21 +77,26 @@ class Connection final : public ConnectionOwner {
   void logged_in(const std::string& user) override;
   /// All records up to `durable` are on disk: replies that waited for them are sent at the end of this round.
   void reached_disk(std::uint64_t durable);
+  /// Whether output waits for the disk.
+  [[nodiscard]] bool holds_output() const noexcept { return held_.holds(); }
+  /// The session is not read until the journal has room.
+  void pauses_reading() noexcept;
+  /// Since when output is held; if none is, since when it is not read for the journal.
+  [[nodiscard]] std::uint64_t waits_since_ns() const noexcept {
+    return held_.holds() ? held_.since_ns() : not_read_since_ns_;
+  }
   /// Gives up replies that are held, or input that is not read. The client gets a last line if one can stand
   /// there.
   void give_up_waiting();
-  /// The journal has room again: the session reads on.
-  void journal_has_room();
-  /// The worker's share may have room that the session waits for.
-  void give_room();
+  /// What its session waited for may have come: the caller tells the session. settle() follows.
+  [[nodiscard]] Session& go_on() noexcept {
+    MXKV_ASSERT(!closed(), "a closed connection waits for nothing");
+    return session_.step();
+  }
   /// The room admits the large value or the handshake that this connection waits with.
   void admitted();
   /// Whether its large value or its handshake makes no progress at `now_ns`.
   [[nodiscard]] bool stalls(std::uint64_t now_ns) const noexcept;
-  /// Goes on if the login that the session waits for was judged. False: it was not.
-  bool judged();
-  /// Goes on if its rates have room. False: they have none yet.
-  [[nodiscard]] bool rate_has_room();
   /// Users or rates have changed: closes the connection if its user must leave. Returns whether it did.
   bool review();
   /// Answers the requests that have arrived, then closes.
@@ -101,6 +121,8 @@ class Connection final : public ConnectionOwner {
   /// The connection shall leave for `taker` as soon as it rests. From then on the worker calls
   /// go_on_leaving() each round.
   void begin_leaving(NetWorker& taker) noexcept;
+  /// It may not be asked to leave before `at_ns`.
+  void stay_until(std::uint64_t at_ns) noexcept { settled_ns_ = at_ns; }
   /// The worker that it leaves for; null: it stays with this worker.
   [[nodiscard]] NetWorker* taker() const noexcept { return taker_; }
   /// Called at the end of each round while it leaves. True: it rests, and leave() may follow. It may have
@@ -109,33 +131,29 @@ class Connection final : public ConnectionOwner {
   /// Returns all that the taker needs of the connection, which rests. For this worker it is closed.
   [[nodiscard]] std::unique_ptr<MovedConnection> leave();
 
-  /// Whether its handshake is done and it has been idle for at least a second.
-  [[nodiscard]] bool idles_with_tls(std::uint64_t now_ns) const noexcept;
+  // --- What it does with memory that others need ---
 
-  /// Its place among the worker's connections that keep their TLS buffers.
-  SecondChancePlace place;
-
-  /// Bytes held of requests that have not come whole.
-  [[nodiscard]] std::size_t unfinished_bytes() const noexcept {
-    return session_->unfinished_bytes() + tls_held_;
-  }
-  /// Whether its socket is closed, or belongs to another worker. Then the session is gone.
-  [[nodiscard]] bool closed() const noexcept { return session_.ended(); }
-  /// Whether no list refers to it any more.
-  [[nodiscard]] bool deletable() const noexcept { return closed() && !listed_ && !waits_to_send_; }
-
- private:
-  friend class ConnectionHost;  // their lists
-  friend class NetWorker;
-  /// So that a few handshakes fill a round.
-  static constexpr std::size_t kHandshakeRequests = 64;
   /// When memory is short, a client that did nothing for so long may be closed.
   static constexpr std::uint64_t kIdleWhereShortNs = 1'000'000'000;
-
   /// Whether the client has read nothing, or sent nothing, for a while.
   [[nodiscard]] bool takes_nothing(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool sends_nothing(std::uint64_t now_ns,
                                    std::uint64_t for_ns = kIdleWhereShortNs) const noexcept;
+  /// Whether its handshake is done and it has been idle for at least a second.
+  [[nodiscard]] bool idles_with_tls(std::uint64_t now_ns) const noexcept;
+
+  /// Bytes held of requests that have not come whole.
+  [[nodiscard]] std::size_t unfinished_bytes() const noexcept {
+    return session_->unfinished_bytes() + socket_.held_bytes();
+  }
+  /// Whether its socket is closed, or belongs to another worker. Then the session is gone.
+  [[nodiscard]] bool closed() const noexcept { return session_.ended(); }
+  /// Whether no list refers to it any more.
+  [[nodiscard]] bool deletable() const noexcept { return closed() && !links.ready && !links.waits_to_send; }
+
+ private:
+  /// So that a few handshakes fill a round.
+  static constexpr std::size_t kHandshakeRequests = 64;
 
   /// Since when the client could have sent something and did not.
   [[nodiscard]] std::uint64_t silent_since_ns() const noexcept {
@@ -156,7 +174,6 @@ class Connection final : public ConnectionOwner {
   void await_output();
   void end_output_wait();
   void mark_output();
-  void say_last(std::string_view line);
   void note_unread() noexcept;
   void note_sent(std::size_t bytes);
   void flush();
@@ -172,30 +189,16 @@ class Connection final : public ConnectionOwner {
   void begin_handshake();
   void shake_hands();
   void give_up_handshake(const std::string& why);
-  void read_tls(Session& session);
-  /// Whether the client has ended its input and all of it was read.
-  [[nodiscard]] bool tls_ended();
-  [[nodiscard]] std::span<const char> next_record(std::size_t most);
-  [[nodiscard]] std::size_t send_record(std::size_t most);
-  void end_tls(bool said_all);
-  /// Called before OpenSSL uses its buffers. `comes`: for input from the client, which counts as a use.
-  void keep_buffers(bool comes);
-  /// Gives the buffers back. Returns how many bytes they took; the caller refunds the memory budget.
-  [[nodiscard]] std::size_t give_buffers();
-  void hold(std::size_t record, std::size_t own);
+  /// Closes: it is counted among TLS connections, or handshakes, no more.
+  void leave_tls();
 
   ConnectionHost& net_;
-  const Door* door_;                ///< the door that it was accepted at
-  std::unique_ptr<TlsStream> tls_;  ///< null: no TLS, or the client has not sent anything
-  int socket_;
-  Client& client_;              ///< its entry in the client table
-  SteppedSession session_;      ///< ended once the connection is closed
-  bool listed_ = false;         ///< in the worker's list of ready connections
-  bool readable_ = false;       ///< there may be bytes in the kernel
-  bool read_on_ = false;        ///< read on, even after a short read
-  bool reset_ = false;          ///< no reply reaches the client any more
-  bool output_waits_ = false;   ///< the socket is full; waits for the client to read
-  bool waits_to_send_ = false;  ///< in the worker's queue of SendTurns
+  const Door* door_;  ///< the door that it was accepted at
+  ClientSocket socket_;
+  Client& client_;             ///< its entry in the client table
+  SteppedSession session_;     ///< ended once the connection is closed
+  bool reset_ = false;         ///< no reply reaches the client any more
+  bool output_waits_ = false;  ///< the socket is full; waits for the client to read
   /// Most reads while the daemon ends: a client that never stops sending must not hold up the end.
   static constexpr std::uint32_t kDrainReads = 64;
   std::uint32_t drain_reads_left_ = kDrainReads;
@@ -203,24 +206,14 @@ class Connection final : public ConnectionOwner {
   std::uint64_t sent_ns_ = 0;             ///< when the socket last took bytes, or became full
   std::uint64_t unread_ns_ =
       0;  ///< when the session last wanted no input, a reply was held, or the handshake began
-  std::uint64_t input_since_ns_ = 0;     ///< since when input waits for room in the journal; 0: none waits
-  NetWorker* taker_ = nullptr;           ///< the worker that it leaves for; null: none
-  std::uint64_t leaves_ns_ = 0;          ///< since when it leaves
-  std::uint64_t settled_ns_ = 0;         ///< it stays here until then
-  std::uint32_t requests_before_ = 0;    ///< taken while it was with other workers
-  WorkNote noted_;                       ///< as of note_work()
-  OutputGate gate_;                      ///< output that waits for the disk
-  std::size_t judged_ = 0;               ///< mark_output() has handled the output up to here
-  bool judged_whole_ = true;             ///< no reply was half written at judged_
-  bool held_whole_ = false;              ///< no reply was half written where the held output begins
-  std::uint64_t held_since_ns_ = 0;      ///< since when output is held, or when some of it left last
+  std::uint64_t input_since_ns_ = 0;   ///< since when input waits for room in the journal; 0: none waits
+  NetWorker* taker_ = nullptr;         ///< the worker that it leaves for; null: none
+  std::uint64_t leaves_ns_ = 0;        ///< since when it leaves
+  std::uint64_t settled_ns_ = 0;       ///< it stays here until then
+  std::uint32_t requests_before_ = 0;  ///< taken while it was with other workers
+  WorkNote noted_;                     ///< as of note_work()
+  HeldOutput held_;
   std::uint64_t not_read_since_ns_ = 0;  ///< since when it is not read, for the journal
-  std::size_t tls_held_ = 0;             ///< bytes of a record that has not come whole
-  std::size_t tls_own_ = 0;              ///< other bytes that TLS takes
-  std::shared_ptr<const TlsFacts> tls_facts_;  ///< null: no TLS, or not yet known
-  Connection* next_ready_ = nullptr;
-  Connection* next_ = nullptr;  ///< links all connections of the worker
-  Connection* previous_ = nullptr;
 };
 
 }  // namespace mxkv::server

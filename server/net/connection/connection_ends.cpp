@@ -1,14 +1,9 @@
 // Connection's functions for closing a connection before its client does.
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "runtime/base/probe.hpp"
 #include "server/net/connection/connection.hpp"
 #include "server/net/connection/connection_host.hpp"
-#include "server/net/tls/tls_stream.hpp"
 
 namespace mxkv::server {
 
@@ -22,7 +17,7 @@ void Connection::check_times(std::uint64_t now_ns) {
     }
     return;
   }
-  if (!session_->wants_input() || gate_.holds()) {
+  if (!session_->wants_input() || held_.holds()) {
     unread_ns_ = now_ns;
   }
   if (output_waits_ && session_->unsent_bytes() >= limits.output_high_water &&
@@ -32,8 +27,8 @@ void Connection::check_times(std::uint64_t now_ns) {
     close();
   } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->state().is(session_state::watch) &&
              !session_->pauses().has(pause::login | pause::rate) &&
-             session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !gate_.holds() &&
-             now_ns - silent_since_ns() >= limits.idle_timeout_ms * kNsPerMs) {
+             session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !held_.holds() &&
+             sends_nothing(now_ns, limits.idle_timeout_ms * kNsPerMs)) {
     NetCounters::add(net_.counters().idle_closed);
     net_.host().happenings->note(happening::closed_idle,
                                  client_name() + ": no request for limits.idle_timeout");
@@ -46,8 +41,9 @@ bool Connection::takes_nothing(std::uint64_t now_ns) const noexcept {
   return output_waits_ && now_ns - sent_ns_ >= kIdleWhereShortNs;
 }
 
+// A connection with unread bytes waits for the worker, not for its client: the machine may have stopped the daemon.
 bool Connection::sends_nothing(std::uint64_t now_ns, std::uint64_t for_ns) const noexcept {
-  return session_->wants_input() && now_ns - silent_since_ns() >= for_ns;
+  return session_->wants_input() && !socket_.readable() && now_ns - silent_since_ns() >= for_ns;
 }
 
 void Connection::close_for_output() {
@@ -75,7 +71,7 @@ void Connection::close() {
     net_.leaves_no_more(*this);
   }
   tell_watchers(session_->ended_in_error() ? "error" : ends_for_);
-  net_.leave_gate(*this, gate_.holds(), session_->paused_for(pause::journal));
+  net_.leave_gate(*this, held_.holds(), session_->paused_for(pause::journal));
   net_.unlist(*this);
   if (std::exchange(output_waits_, false)) {
     net_.sending_waits(false);
@@ -83,11 +79,10 @@ void Connection::close() {
   const bool said_all = session_->output().unsent_bytes() == 0;
   session_.end();
   if (door_->tls != nullptr) [[unlikely]] {
-    end_tls(said_all);
+    leave_tls();
   }
-  net_.clients().close(socket_);
-  MXKV_PROBE1(connection_close, socket_);
-  ::close(socket_);  // epoll forgets a closed socket
+  net_.clients().close(socket_.descriptor());
+  socket_.close(said_all);
   net_.delete_later(*this);
 }
 

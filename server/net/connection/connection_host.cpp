@@ -32,12 +32,12 @@ void ConnectionHost::make_ready(Connection& connection) noexcept {
 // If all ready connections wait for memory, the worker may sleep between two rounds.
 void ConnectionHost::wait_for_memory(Connection& connection) noexcept {
   MXKV_ASSERT(!connection.closed(), "a closed connection has no turn");
-  if (connection.listed_) {
+  if (connection.links.ready) {
     return;
   }
-  connection.listed_ = true;
-  connection.next_ready_ = nullptr;
-  (first_ready_ == nullptr ? first_ready_ : last_ready_->next_ready_) = &connection;
+  connection.links.ready = true;
+  connection.links.next_ready = nullptr;
+  (first_ready_ == nullptr ? first_ready_ : last_ready_->links.next_ready) = &connection;
   last_ready_ = &connection;
 }
 
@@ -47,30 +47,28 @@ void ConnectionHost::sending_waits(bool begins) noexcept {
 }
 
 void ConnectionHost::wait_to_send(Connection& connection) {
-  if (!std::exchange(connection.waits_to_send_, true)) {
+  if (!std::exchange(connection.links.waits_to_send, true)) {
     send_turns_.wait(connection);
   }
 }
 
-void ConnectionHost::shook_hands(Connection& connection) {
-  auto facts = std::make_shared<const TlsFacts>(connection.tls_->facts());
+void ConnectionHost::shook_hands(Client& client, const std::shared_ptr<const TlsFacts>& facts) {
   NetCounters::add(counters_.handshakes);
   NetCounters::add(counters_.tls_by_kernel, facts->by_kernel ? 1 : 0);
   shared_.connections.by_tls.fetch_add(1, std::memory_order_relaxed);
   shakes_hands_no_more();
-  shared_.clients.set_tls(connection.client_, facts);
-  connection.tls_facts_ = std::move(facts);
+  shared_.clients.set_tls(client, facts);
 }
 
-std::size_t ConnectionHost::keep_tls_buffers(Connection& connection) {
+std::size_t ConnectionHost::keep_tls_buffers(ClientSocket& socket) {
   std::size_t given = 0;
-  keep_tls_buffers_.add(connection, host_.input.share().bytes() / TlsStream::kBuffersBytes,
-                        [&given](Connection& other) { given += other.give_buffers(); });
+  keep_tls_buffers_.add(socket, host_.input.share().bytes() / TlsStream::kBuffersBytes,
+                        [&given](ClientSocket& other) { given += other.give_buffers(); });
   return given;
 }
 
-void ConnectionHost::keeps_no_tls_buffers(Connection& connection) noexcept {
-  keep_tls_buffers_.remove(connection);
+void ConnectionHost::keeps_no_tls_buffers(ClientSocket& socket) noexcept {
+  keep_tls_buffers_.remove(socket);
 }
 
 void ConnectionHost::ended_tls() noexcept {
@@ -87,8 +85,8 @@ void ConnectionHost::shakes_hands_no_more() noexcept {
 Connection* ConnectionHost::idlest_with_tls() {
   using Idle = std::pair<bool, std::uint64_t>;
   const auto idle = [](const Connection& one) {
-    return Idle{one.client_.requests.load(std::memory_order_relaxed) == 0,
-                ~one.client_.read_ns.load(std::memory_order_relaxed)};
+    return Idle{one.client().requests.load(std::memory_order_relaxed) == 0,
+                ~one.client().read_ns.load(std::memory_order_relaxed)};
   };
   const auto next = [&]() -> Connection* {
     while (const auto first = idle_with_tls_.take()) {
@@ -103,7 +101,7 @@ Connection* ConnectionHost::idlest_with_tls() {
   }
   ++walks_;
   std::vector<std::pair<Idle, Connection*>> found;
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
     if (connection->idles_with_tls(now_ns())) {
       found.emplace_back(idle(*connection), connection);
     }
@@ -144,11 +142,8 @@ void ConnectionHost::holds_output(Connection& connection) {
 
 void ConnectionHost::wait_for_journal(Connection& connection) {
   NetCounters::add(counters_.journal_pauses);
-  connection.not_read_since_ns_ = now_ns();
   journal_waiters_.push_back(&connection);
-  if (connection.readable_) {
-    connection.note_unread();
-  }
+  connection.pauses_reading();
   note_waits();
 }
 
@@ -173,20 +168,21 @@ void ConnectionHost::note_waits() {
 }
 
 void ConnectionHost::link(Connection& connection) noexcept {
-  connection.next_ = connections_;
+  connection.links.next = connections_;
   if (connections_ != nullptr) {
-    connections_->previous_ = &connection;
+    connections_->links.previous = &connection;
   }
   connections_ = &connection;
 }
 
 void ConnectionHost::unlist(Connection& connection) noexcept {
-  MXKV_ASSERT(connection.previous_ != nullptr || connections_ == &connection, "a connection is listed");
+  const ConnectionLinks& links = connection.links;
+  MXKV_ASSERT(links.previous != nullptr || connections_ == &connection, "a connection is listed");
   idle_with_tls_.forget(connection);
   most_input_.forget(connection);
-  (connection.previous_ == nullptr ? connections_ : connection.previous_->next_) = connection.next_;
-  if (connection.next_ != nullptr) {
-    connection.next_->previous_ = connection.previous_;
+  (links.previous == nullptr ? connections_ : links.previous->links.next) = links.next;
+  if (links.next != nullptr) {
+    links.next->links.previous = links.previous;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -27,9 +28,11 @@
 
 namespace mxkv::server {
 
+class ClientSocket;
 class ClusterStore;
 class Connection;
 class NetWorker;
+struct TlsFacts;
 
 /// State that the network sides of all workers share.
 struct NetShared {
@@ -96,17 +99,16 @@ class ConnectionHost {
 
   /// Counts TLS connections: a handshake succeeded, a connection closes after its handshake, its TLS memory
   /// is freed, a connection has no handshake under way any more.
-  void shook_hands(Connection& connection);
+  void shook_hands(Client& client, const std::shared_ptr<const TlsFacts>& facts);
   void ended_tls() noexcept;
   void freed_tls() noexcept { ++tls_left_; }
   void shakes_hands_no_more() noexcept;
   /// Whether another connection may speak TLS. If TLS connections have used up their share of the memory
   /// limit, closes the one that has been idle for longest.
   [[nodiscard]] bool has_tls_room();
-  /// The connection keeps its TLS buffers. Returns the bytes of buffers that other connections gave back for
-  /// it.
-  [[nodiscard]] std::size_t keep_tls_buffers(Connection& connection);
-  void keeps_no_tls_buffers(Connection& connection) noexcept;
+  /// The socket keeps its TLS buffers. Returns the bytes of buffers that other sockets gave back for it.
+  [[nodiscard]] std::size_t keep_tls_buffers(ClientSocket& socket);
+  void keeps_no_tls_buffers(ClientSocket& socket) noexcept;
 
   // --- The disk ---
 
@@ -157,7 +159,7 @@ class ConnectionHost {
   std::vector<Connection*> closed_;   ///< may still be in the list of ready connections
   std::size_t sending_waits_ = 0;
   SendTurns send_turns_;
-  SecondChance<Connection> keep_tls_buffers_;
+  SecondChance<ClientSocket> keep_tls_buffers_;
   std::uint64_t next_tls_look_ns_ = 0;  ///< of the next search for an idle TLS connection
   Shortlist<std::pair<bool, std::uint64_t>> idle_with_tls_;  ///< never used first, then idle for longest
   Shortlist<std::size_t> most_input_;                        ///< those with the most unfinished input

@@ -10,7 +10,6 @@
 #include "runtime/base/assert.hpp"
 #include "server/net/connection/connection.hpp"
 #include "server/net/connection/connection_host.hpp"
-#include "server/net/tls/tls_stream.hpp"
 
 namespace mxkv::server {
 
@@ -26,20 +25,13 @@ constexpr std::uint64_t kLeavesForNs = 100'000'000;
 Connection::Connection(ConnectionHost& net, MovedConnection& moved)
     : net_(net),
       door_(moved.door),
-      tls_(std::move(moved.tls)),
-      socket_(moved.socket),
-      client_(net.client_of(moved.socket)),
+      socket_(net, std::move(moved.socket)),
+      client_(net.client_of(socket_.descriptor())),
       session_(net.host(), *this, moved.held, moved.binary, std::move(moved.seat)),
-      readable_(true),
-      read_on_(moved.read_on),
       unread_ns_(net.now_ns()),
       settled_ns_(moved.settled_ns),
-      judged_(session_->output().end()),
-      tls_facts_(std::move(moved.tls_facts)) {
-  if (tls_ != nullptr) {
-    hold(moved.tls_held, moved.tls_own);
-  }
-  session_->entry().descriptor.store(socket_, std::memory_order_relaxed);
+      held_(session_->output().end()) {
+  session_->entry().descriptor.store(socket_.descriptor(), std::memory_order_relaxed);
   requests_before_ = client_.requests.load(std::memory_order_relaxed);
   session_->entry().asked_ns = moved.read_ns;  // for the bytes that it holds
   session_->entry().by_peer = door_->peer;
@@ -84,7 +76,7 @@ bool Connection::go_on_leaving() {
   if (!session_->paused_for(pause::move)) {
     session_.step().come_to_rest();
   }
-  return session_->rests() && !gate_.holds();
+  return session_->rests() && !held_.holds();
 }
 
 void Connection::stay() {
@@ -98,29 +90,17 @@ void Connection::stay() {
 }
 
 std::unique_ptr<MovedConnection> Connection::leave() {
-  MXKV_ASSERT(!closed() && session_->rests() && !gate_.holds() && !output_waits_, "one that rests leaves");
+  MXKV_ASSERT(!closed() && session_->rests() && !held_.holds() && !output_waits_, "one that rests leaves");
   auto moved = std::make_unique<MovedConnection>();
   moved->door = door_;
-  moved->socket = socket_;
-  if (tls_ != nullptr) {
-    if (place.taken()) {
-      net_.keeps_no_tls_buffers(*this);
-      net_.host().worker.runtime().budget().refund(runtime::memory_category::buffers, give_buffers());
-    }
-    moved->tls = std::move(tls_);
-    moved->tls_facts = std::move(tls_facts_);
-    moved->tls_held = tls_held_;
-    moved->tls_own = tls_own_;
-    hold(0, 0);
-  }
   moved->held = session_->held();
-  moved->read_on = read_on_;
   moved->binary = session_->state().speaks_binary();
   moved->seat = session_.unsettled().give_seat();
   moved->read_ns = client_.read_ns.load(std::memory_order_relaxed);
   moved->keepalive_ms = net_.limits().keepalive_ms;
   taker_ = nullptr;
-  net_.events().remove(socket_);
+  net_.events().remove(socket_.descriptor());
+  moved->socket = socket_.leave();
   session_.end();
   return moved;
 }

@@ -5,10 +5,9 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
-#include "server/net/tls/tls_stream.hpp"
+#include "server/net/connection/client_socket.hpp"
 #include "server/net/users/users.hpp"
 
 namespace mxkv::server {
@@ -16,15 +15,10 @@ namespace mxkv::server {
 struct Door;
 
 struct MovedConnection {
-  const Door* door = nullptr;      ///< the door that it was accepted at
-  int socket = -1;                 ///< in no epoll set
-  std::unique_ptr<TlsStream> tls;  ///< null: no TLS
-  std::shared_ptr<const TlsFacts> tls_facts;
-  std::size_t tls_held = 0;
-  std::size_t tls_own = 0;
-  std::string held;
+  const Door* door = nullptr;  ///< the door that it was accepted at
+  MovedSocket socket;
+  std::string held;                ///< bytes read but not used
   UserSeat seat;                   ///< of its user
-  bool read_on = false;            ///< see Readiness
   bool binary = false;             ///< it speaks the binary protocol
   std::uint64_t read_ns = 0;       ///< when bytes last came
   std::uint32_t keepalive_ms = 0;  ///< as set on its socket

@@ -77,10 +77,11 @@ NetWorker::~NetWorker() {
   sweep_.timer.cancel();
   // The contexts' waits refer to these objects until their handlers have run. Closed connections get no more
   // turns.
-  for (Connection* connection = first_ready_; connection != nullptr; connection = connection->next_ready_) {
-    connection->listed_ = false;
+  for (Connection* connection = first_ready_; connection != nullptr;
+       connection = connection->links.next_ready) {
+    connection->links.ready = false;
   }
-  send_turns_.clear([](Connection& connection) { connection.waits_to_send_ = false; });
+  send_turns_.clear([](Connection& connection) { connection.links.waits_to_send = false; });
   context_.poll();
   delete_closed();
   MXKV_ASSERT(closed_.empty(), "closed connections are in no list");
@@ -145,16 +146,16 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
     return counters_.read_bytes.load(std::memory_order_relaxed) - read_before >= kReadARound;
   };
   for (std::size_t in_flight = 0; next != nullptr && in_flight < kRequestsARound && !reads_enough();) {
-    Connection& connection = *std::exchange(next, next->next_ready_);
-    MXKV_ASSERT(connection.listed_, "the list holds marked connections");
-    connection.listed_ = false;
+    Connection& connection = *std::exchange(next, next->links.next_ready);
+    MXKV_ASSERT(connection.links.ready, "the list holds marked connections");
+    connection.links.ready = false;
     if (!connection.closed()) {
       connection.take_turn();
       in_flight += connection.in_flight();
     }
   }
   if (next != nullptr) {  // the connections left over come first in the next round
-    last->next_ready_ = first_ready_;
+    last->links.next_ready = first_ready_;
     last_ready_ = first_ready_ == nullptr ? last : last_ready_;
     first_ready_ = next;
     ready_act_ = true;
@@ -256,7 +257,7 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
 // Returns true: as long as a connection is in the queue, the next round must come.
 bool NetWorker::send_in_turn() {
   send_turns_.serve([](Connection& connection) {
-    connection.waits_to_send_ = false;
+    connection.links.waits_to_send = false;
     if (!connection.closed()) {
       static_cast<void>(connection.settle());
     }
@@ -272,8 +273,8 @@ void NetWorker::listen(int socket, SocketReceiver& receiver) {
 
 void NetWorker::set_limits(const config::LimitOptions& limits) {
   if (std::exchange(limits_, limits).keepalive_ms != limits.keepalive_ms) {
-    for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
-      set_keepalive(connection->socket_, limits.keepalive_ms);
+    for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
+      set_keepalive(connection->descriptor(), limits.keepalive_ms);
     }
   }
   host_.take_limits();
@@ -293,7 +294,7 @@ void NetWorker::adopt(int socket, const Door& door) {
 
 // The connection is already linked; adds it to the events.
 void NetWorker::adopted(Connection& connection) {
-  if (!events_.add(connection.socket_, connection)) {
+  if (!events_.add(connection.descriptor(), connection)) {
     shared_.connections.starved.fetch_add(1, std::memory_order_relaxed);
     connection.close();
     return;
@@ -315,7 +316,7 @@ void NetWorker::drain() {
   for (Listener& listener : listeners_) {
     listener.close();
   }
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
     connection->drain();
   }
 }
@@ -363,7 +364,7 @@ void NetWorker::arm_sweep_timer() {
 void NetWorker::check_times() {
   times_due_ = false;
   for (Connection* connection = connections_; connection != nullptr;) {
-    std::exchange(connection, connection->next_)->check_times(now_ns());
+    std::exchange(connection, connection->links.next)->check_times(now_ns());
   }
   make_room();
   arm_timer();

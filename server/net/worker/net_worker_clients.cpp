@@ -17,7 +17,7 @@ void NetWorker::login_judged() noexcept {
 void NetWorker::tell_judged() {
   for (ConnectionState* const entry : std::exchange(host_.logging_in, {})) {
     auto& connection = *static_cast<Connection*>(entry->owner);
-    if (!connection.judged()) {
+    if (!connection.go_on().judged()) {
       host_.logging_in.push_back(entry);
     }
   }
@@ -38,7 +38,7 @@ void NetWorker::give_rate_room() {
   host_.rate_at_ns = others ? now_ns() + kNextPageNs : SessionHost::kNever;
   bool had_room = false;
   for (ConnectionState* const entry : page) {
-    had_room = static_cast<Connection*>(entry->owner)->rate_has_room() || had_room;
+    had_room = static_cast<Connection*>(entry->owner)->go_on().rate_has_room() || had_room;
   }
   if (others && had_room) {
     host_.rate_at_ns = 0;
@@ -49,7 +49,7 @@ void NetWorker::give_rate_room() {
 std::size_t NetWorker::review() {
   std::size_t closed = 0;
   for (Connection* connection = connections_; connection != nullptr;) {
-    Connection& each = *std::exchange(connection, connection->next_);
+    Connection& each = *std::exchange(connection, connection->links.next);
     closed += each.review() ? 1U : 0U;
   }
   host_.rate_at_ns = 0;  // waiting sessions look again, because there may be more room now

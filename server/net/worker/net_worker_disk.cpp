@@ -29,13 +29,13 @@ void NetWorker::begin_disk_round() {
     disk_.durable = durable;
     std::erase_if(held_, [durable](Connection* connection) {
       connection->reached_disk(durable);
-      return !connection->gate_.holds();
+      return !connection->holds_output();
     });
   }
   reads_paused_ = disk()->reads_paused();
   if (!reads_paused_ && !journal_waiters_.empty()) [[unlikely]] {
     for (Connection* const connection : std::exchange(journal_waiters_, {})) {
-      connection->journal_has_room();
+      connection->go_on().journal_has_room();
     }
   }
   if (told_waits_ && now_ns() >= disk_.next_late_ns) [[unlikely]] {
@@ -53,10 +53,10 @@ void NetWorker::give_up_late() {
   }
   std::vector<Connection*> late;
   std::ranges::copy_if(held_, std::back_inserter(late), [&](const Connection* connection) {
-    return now_ns() - connection->held_since_ns_ >= most_ns;
+    return now_ns() - connection->waits_since_ns() >= most_ns;
   });
   std::ranges::copy_if(journal_waiters_, std::back_inserter(late), [&](const Connection* connection) {
-    return !connection->gate_.holds() && now_ns() - connection->not_read_since_ns_ >= most_ns;
+    return !connection->holds_output() && now_ns() - connection->waits_since_ns() >= most_ns;
   });
   for (Connection* const connection : late) {
     connection->give_up_waiting();

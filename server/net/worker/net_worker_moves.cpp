@@ -32,7 +32,7 @@ class MoveTask final : public runtime::MxTask {
     return runtime::step::done;
   }
   void discard(runtime::Worker& /*worker*/) {
-    ::close(moved_->socket);
+    ::close(moved_->socket.descriptor);
     delete moved_;
   }
 
@@ -61,7 +61,7 @@ void NetWorker::balance() {
   if (advice.action == Balancer::Advice::what::give && !draining_) {
     choose_leaving(advice);
   } else if (advice.action == Balancer::Advice::what::note) {
-    for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+    for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
       connection->note_work();
     }
   }
@@ -79,7 +79,7 @@ void NetWorker::choose_leaving(const Balancer::Advice& advice) {
   const bool near = taker.host_.worker.node() == host_.worker.node();
   std::vector<Connection*> all;
   std::vector<ConnectionWork> work;
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
     all.push_back(connection);
     work.push_back({connection->work(), connection->movable(now_ns()) && (near || !connection->confined())});
   }
@@ -99,7 +99,7 @@ void NetWorker::choose_leaving(const Balancer::Advice& advice) {
 }
 
 void NetWorker::give_all(NetWorker& taker) {
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
     if (connection->movable(~std::uint64_t{0})) {
       connection->begin_leaving(taker);
       leaving_.push_back(connection);
@@ -120,7 +120,7 @@ bool NetWorker::let_leave() {
       hand_over(*connection, *connection->taker());
       ++left;
     } else if (connection->taker() == nullptr) {
-      connection->settled_ns_ = now_ns() + Balancer::kRestWindows * balancer_.window_ns();
+      connection->stay_until(now_ns() + Balancer::kRestWindows * balancer_.window_ns());
     } else {
       leaving_.push_back(connection);
     }
@@ -145,7 +145,7 @@ void NetWorker::take_in(std::unique_ptr<MovedConnection> moved) {
   link(*connection);
   NetCounters::add(counters_.taken_in);
   if (moved->keepalive_ms != limits_.keepalive_ms) {
-    set_keepalive(moved->socket, limits_.keepalive_ms);
+    set_keepalive(connection->descriptor(), limits_.keepalive_ms);
   }
   adopted(*connection);
   // If the users were replaced while the connection was on its way, no worker reviewed it.

@@ -21,7 +21,7 @@ void NetWorker::give_page_room() {
   for (std::size_t left = host_.starved.size(); left > 0 && host_.has_page_room(); --left) {
     ConnectionState* const entry = host_.starved.front();
     host_.starved.pop_front();
-    static_cast<Connection*>(entry->owner)->give_room();
+    static_cast<Connection*>(entry->owner)->go_on().give_room();
   }
 }
 
@@ -65,7 +65,7 @@ template <class Bytes>
 std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes& bytes) {
   ++walks_;
   std::vector<std::pair<std::size_t, Connection*>> found;
-  for (Connection* connection = connections_; connection != nullptr; connection = connection->next_) {
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
     if (const std::size_t has = bytes(*connection); has > 0) {
       found.emplace_back(has, connection);
     }
@@ -79,11 +79,11 @@ std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes&
 bool NetWorker::relieve(ConnectionState& asking) {
   constexpr std::uint64_t kReadOfWalk = 64;
   const Connection& own = *static_cast<Connection*>(asking.owner);
-  const std::size_t own_bytes = own.session_->unfinished_bytes();
+  const std::size_t own_bytes = own.session().unfinished_bytes();
   const auto next = [&]() -> Connection* {
     while (const auto first = most_input_.take()) {
       Connection& holder = *first->second;
-      if (&holder != &own && !holder.session_->running() && holder.session_->unfinished_bytes() > own_bytes) {
+      if (&holder != &own && !holder.session().running() && holder.session().unfinished_bytes() > own_bytes) {
         return &holder;
       }
       if (first->first <= own_bytes) {
@@ -100,14 +100,14 @@ bool NetWorker::relieve(ConnectionState& asking) {
     next_input_look_ns_ = now_ns() + Admission::kLookEveryNs;
     read_at_walk_ = read;
     most_input_.fill(holders([](const Connection& one) {
-      return one.session_->running() ? std::size_t{0} : one.session_->unfinished_bytes();
+      return one.session().running() ? std::size_t{0} : one.session().unfinished_bytes();
     }));
     holder = next();
   }
   if (holder == nullptr) {
     return false;
   }
-  MXKV_ASSERT(holder->session_->unfinished_bytes() > 0, "the one that leaves makes room");
+  MXKV_ASSERT(holder->session().unfinished_bytes() > 0, "the one that leaves makes room");
   holder->close_for_input();
   return true;
 }
@@ -122,7 +122,7 @@ void NetWorker::make_room() {
   };
   if (replies_short()) {
     for (const auto& [bytes, holder] : holders([now](const Connection& one) {
-           return one.takes_nothing(now) ? one.session_->entry().replies.copied_bytes() + 1 : 0;
+           return one.takes_nothing(now) ? one.session().entry().replies.copied_bytes() + 1 : 0;
          })) {
       if (!replies_short()) {
         break;
@@ -137,7 +137,7 @@ void NetWorker::make_room() {
   };
   if (referenced_short()) {
     for (const auto& [bytes, holder] : holders([now](const Connection& one) {
-           return one.takes_nothing(now) ? one.session_->entry().replies.referenced_bytes() : 0;
+           return one.takes_nothing(now) ? one.session().entry().replies.referenced_bytes() : 0;
          })) {
       if (!referenced_short()) {
         break;

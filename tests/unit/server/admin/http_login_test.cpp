@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
-#include "tests/unit/server/net/known_users.hpp"
+#include "tests/unit/server/net/users/known_users.hpp"
 
 namespace mxkv::server {
 namespace {

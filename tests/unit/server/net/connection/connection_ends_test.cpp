@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/server/net/ending_ways.hpp"
+#include "tests/unit/server/net/connection/ending_ways.hpp"
 
 namespace mxkv::server::test {
 namespace {

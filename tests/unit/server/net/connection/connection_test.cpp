@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "tests/unit/server/net/disk_fixture.hpp"
+#include "tests/unit/server/net/connection/disk_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {
@@ -162,6 +162,31 @@ TEST(Connection, AWakeBeforeOrInASleepEndsIt) {
   server.net.wake();  // the round takes the wake-up and looks for its cause
   server.run();
   server.net.block(server.machine[0], 1'000);
+}
+
+// The worker was stopped for two seconds: its timer is due in the same round in which it learns of the bytes.
+TEST(Connection, AClientWhoseBytesWaitForTheWorkerIsNotClosedForItsSilence) {
+  for (const bool short_of_input : {true, false}) {
+    DiskServer server;
+    Wire wire{server};
+    server.limits.output_stall_ms = 80;
+    server.limits.idle_timeout_ms = short_of_input ? 0 : 1000;
+    server.net.set_limits(server.limits);
+    MemoryShare& share = server.net.host().input.share();
+    const std::size_t others = short_of_input ? share.bytes() / 8 * 7 : 0;
+    const std::string half = short_of_input ? "get" + times(1000, " k") : "";  // more than a small block
+    share.take(others);
+    wire.send(half);
+    Wire silent{server};
+    silent.send(half);
+    server.machine.clock.advance_us(2'000'000);
+    server.net.block(server.machine[0], runtime::Poller::kForever);  // until the timer is due
+    wire.put(short_of_input ? "\r\n" : "get k\r\n");
+    server.run();
+    EXPECT_TRUE(silent.closed()) << "the timer came";
+    EXPECT_EQ(wire.received(), "END\r\n");
+    share.give(others);
+  }
 }
 
 TEST(Connection, AConnectionWhoseSocketCannotBeWatchedIsClosedAndUncounted) {

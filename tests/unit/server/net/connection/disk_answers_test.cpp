@@ -4,7 +4,7 @@
 #include <ostream>
 #include <string>
 
-#include "tests/unit/server/net/disk_fixture.hpp"
+#include "tests/unit/server/net/connection/disk_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {

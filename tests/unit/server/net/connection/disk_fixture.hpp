@@ -12,7 +12,7 @@
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
-#include "tests/unit/server/net/socket_client.hpp"
+#include "tests/unit/server/net/sockets/socket_client.hpp"
 
 namespace mxkv::server::test {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/unit/server/net/disk_fixture.hpp"
+#include "tests/unit/server/net/connection/disk_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {

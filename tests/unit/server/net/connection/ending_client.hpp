@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "server/net/worker/net_worker.hpp"
-#include "tests/unit/server/net/loopback_listener.hpp"
+#include "tests/unit/server/net/sockets/loopback_listener.hpp"
 
 namespace mxkv::server::test {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/server/net/disk_fixture.hpp"
-#include "tests/unit/server/net/ending_client.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/connection/disk_fixture.hpp"
+#include "tests/unit/server/net/connection/ending_client.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/net/users/password.hpp"
-#include "tests/unit/server/net/ending_ways.hpp"
+#include "tests/unit/server/net/connection/ending_ways.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "server/stats/place_stats.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {

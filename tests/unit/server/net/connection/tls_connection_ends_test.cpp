@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "server/net/tls/tls_stream.hpp"
-#include "tests/unit/server/net/disk_fixture.hpp"
-#include "tests/unit/server/net/scripted_peer.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/connection/disk_fixture.hpp"
+#include "tests/unit/server/net/tls/scripted_peer.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {

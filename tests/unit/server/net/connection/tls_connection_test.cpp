@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "server/net/tls/tls_stream.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {

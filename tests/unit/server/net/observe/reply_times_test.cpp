@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "server/net/observe/request_sampler.hpp"
-#include "tests/unit/server/net/disk_fixture.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
+#include "tests/unit/server/net/connection/disk_fixture.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/unit/protocol/binary_packet.hpp"
-#include "tests/unit/server/net/routed_nodes.hpp"
+#include "tests/unit/server/net/peers/routed_nodes.hpp"
 
 namespace mxkv::server::test {
 namespace {

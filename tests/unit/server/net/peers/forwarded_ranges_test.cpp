@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/unit/server/net/routed_nodes.hpp"
+#include "tests/unit/server/net/peers/routed_nodes.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/unit/server/net/request_stream.hpp"
-#include "tests/unit/server/net/routed_nodes.hpp"
+#include "tests/unit/server/net/peers/request_stream.hpp"
+#include "tests/unit/server/net/peers/routed_nodes.hpp"
 
 namespace mxkv::server::test {
 namespace {

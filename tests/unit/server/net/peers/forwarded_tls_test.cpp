@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tests/unit/server/net/routed_nodes.hpp"
+#include "tests/unit/server/net/peers/routed_nodes.hpp"
 
 namespace mxkv::server::test {
 namespace {

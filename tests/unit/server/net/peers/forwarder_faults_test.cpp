@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/unit/server/net/loopback_listener.hpp"
-#include "tests/unit/server/net/routed_nodes.hpp"
+#include "tests/unit/server/net/peers/routed_nodes.hpp"
+#include "tests/unit/server/net/sockets/loopback_listener.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/server/net/loopback_listener.hpp"
-#include "tests/unit/server/net/scripted_peer.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
+#include "tests/unit/server/net/sockets/loopback_listener.hpp"
+#include "tests/unit/server/net/tls/scripted_peer.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
 
 namespace mxkv::server::test {
 namespace {

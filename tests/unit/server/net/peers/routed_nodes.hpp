@@ -27,7 +27,7 @@
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
 
 namespace mxkv::server::test {
 

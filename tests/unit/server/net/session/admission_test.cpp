@@ -7,7 +7,7 @@
 #include <string>
 
 #include "server/net/tls/tls_stream.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {

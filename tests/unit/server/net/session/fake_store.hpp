@@ -14,7 +14,7 @@
 #include "protocol/reply.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/range/dump_progress.hpp"
-#include "tests/unit/server/net/fake_values.hpp"
+#include "tests/unit/server/net/session/fake_values.hpp"
 
 namespace mxkv::server::test {
 

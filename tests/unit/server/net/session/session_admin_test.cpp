@@ -1,6 +1,6 @@
 // Sessions that must log in first, paged dumps, commands that bypass the store, and samples.
-#include "tests/unit/server/net/known_users.hpp"
-#include "tests/unit/server/net/session_fixture.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
+#include "tests/unit/server/net/users/known_users.hpp"
 
 namespace mxkv::server::test {
 namespace {

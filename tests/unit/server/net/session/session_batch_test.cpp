@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "server/net/session/session.hpp"
-#include "tests/unit/server/net/session_fixture.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -1,8 +1,8 @@
 // Sessions of the binary protocol: their begin, values in pieces, refused packets, logins.
 // The fake store replies in words of the text protocol.
 #include "tests/unit/protocol/binary_packet.hpp"
-#include "tests/unit/server/net/known_users.hpp"
-#include "tests/unit/server/net/session_fixture.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
+#include "tests/unit/server/net/users/known_users.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "server/net/session/session.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/scheduler/machine.hpp"
-#include "tests/unit/server/net/fake_store.hpp"
+#include "tests/unit/server/net/session/fake_store.hpp"
 #include "tests/unit/server/reply/fixture.hpp"
 
 namespace mxkv::server::test {

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "server/net/session/session.hpp"
-#include "tests/unit/server/net/session_fixture.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -13,7 +13,7 @@
 #include "server/net/session/binary_answers.hpp"
 #include "server/net/session/text_intake.hpp"
 #include "tests/unit/scheduler/machine.hpp"
-#include "tests/unit/server/net/fake_store.hpp"
+#include "tests/unit/server/net/session/fake_store.hpp"
 #include "tests/unit/server/reply/fixture.hpp"
 
 namespace mxkv::server::test {

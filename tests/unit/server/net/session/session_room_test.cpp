@@ -1,7 +1,7 @@
 // The memory that a session takes from its worker's shares: expected replies and unfinished input.
 #include <string>
 
-#include "tests/unit/server/net/session_fixture.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {

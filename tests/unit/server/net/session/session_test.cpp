@@ -1,7 +1,7 @@
 // Sessions over a fake store: replies, swallowed bytes, limits, and what a lost client must free.
 #include "server/net/session/session.hpp"
 
-#include "tests/unit/server/net/session_fixture.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
 
 namespace mxkv::server::test {
 namespace {

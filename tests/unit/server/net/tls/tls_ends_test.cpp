@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "server/net/tls/tls_stream.hpp"
-#include "tests/unit/server/net/scripted_peer.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
+#include "tests/unit/server/net/tls/scripted_peer.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "server/net/tls/openssl.hpp"
 #include "server/net/tls/tls_context.hpp"
-#include "tests/unit/server/net/certificate_files.hpp"
+#include "tests/unit/server/net/tls/certificate_files.hpp"
 
 namespace mxkv::server::test {
 

@@ -13,7 +13,7 @@
 
 #include "server/net/tls/openssl.hpp"
 #include "server/net/tls/tls_stream.hpp"
-#include "tests/unit/server/net/tls_peer.hpp"
+#include "tests/unit/server/net/tls/tls_peer.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "tests/unit/server/net/known_users.hpp"
+#include "tests/unit/server/net/users/known_users.hpp"
 
 namespace mxkv::server {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/server/net/session_fixture.hpp"
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/session/session_fixture.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {

@@ -12,8 +12,8 @@
 #include "server/reply/worker_replies.hpp"
 #include "server/store/store.hpp"
 #include "tests/unit/scheduler/machine.hpp"
-#include "tests/unit/server/net/known_users.hpp"
-#include "tests/unit/server/net/socket_client.hpp"
+#include "tests/unit/server/net/sockets/socket_client.hpp"
+#include "tests/unit/server/net/users/known_users.hpp"
 
 namespace mxkv::server::test {
 

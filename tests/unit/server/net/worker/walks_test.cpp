@@ -5,7 +5,7 @@
 #include <deque>
 #include <string>
 
-#include "tests/unit/server/net/two_workers.hpp"
+#include "tests/unit/server/net/worker/two_workers.hpp"
 
 namespace mxkv::server::test {
 namespace {
