@@ -28,7 +28,8 @@ std::size_t BatchIntake::take(SessionCore& core, ValueIntake& values, const prot
   const std::uint64_t block = has_block ? request.value_bytes + protocol::kCrLf.size() : parsed.swallow;
   std::string_view flaw = flaw_of(core, parsed, request);
   if (flaw.empty() && !batch_->failed() &&
-      !core.host->has_input_room(kBatchLineBytes, core.held.view().size() + kept_, *core.entry)) {
+      !core.host->has_input_room(kBatchLineBytes, core.held.view().size() + kept_, *core.entry, true)) {
+    // A client whose batch is refused tries again. One whose connection was closed for another's batch could not.
     core.host->store.count_no_memory(core.host->worker);
     flaw = protocol::kOutOfMemory;
   }

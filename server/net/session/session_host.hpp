@@ -32,8 +32,9 @@ class InputRelief {
   InputRelief(const InputRelief&) = delete;
   InputRelief& operator=(const InputRelief&) = delete;
 
-  /// Ends the session that holds the most input, if it holds more than `asking`. Returns whether it did.
-  [[nodiscard]] virtual bool relieve(ConnectionState& asking) = 0;
+  /// Ends the session that holds the most input, of those that hold more than `asking`; `stalled`: and whose
+  /// clients send nothing. Returns whether it did.
+  [[nodiscard]] virtual bool relieve(ConnectionState& asking, bool stalled) = 0;
 
  protected:
   ~InputRelief() = default;
@@ -80,14 +81,15 @@ struct SessionHost {
   Admission handshakes{};                             ///< TLS handshakes under way
 
   /// Whether a session that holds `own` bytes may hold so many more of unfinished input. If there is no room,
-  /// a session that holds more is ended first. If the others hold little, one session may exceed the share.
-  /// So may sessions that hold the beginning of a usual line.
-  [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ConnectionState& asking) {
+  /// a session that holds more is ended first; `stalled`: only one that stalls. If the others hold little, one
+  /// session may exceed the share. So may sessions that hold the beginning of a usual line.
+  [[nodiscard]] bool has_input_room(std::size_t bytes, std::size_t own, ConnectionState& asking,
+                                    bool stalled = false) {
     const MemoryShare& share = input.share();
     const std::size_t most =
         own + bytes <= BlockPool::kSmallBlockBytes ? kSmallShares * share.bytes() : share.bytes();
     while (bytes > 0 && share.held() + bytes > most) {
-      if (relief == nullptr || !relief->relieve(asking)) {
+      if (relief == nullptr || !relief->relieve(asking, stalled)) {
         return share.held() <= own + share.bytes() / 8 && own + bytes <= most_of_one();
       }
     }

@@ -113,7 +113,7 @@ class NetWorker final : public runtime::Poller,
   void close_held();
   void give_up_late();
   void tell_of_closed();
-  [[nodiscard]] bool relieve(ConnectionState& asking) override;
+  [[nodiscard]] bool relieve(ConnectionState& asking, bool stalled) override;
   void make_room();
   template <class Bytes>
   [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes);

@@ -76,22 +76,32 @@ std::vector<std::pair<std::size_t, Connection*>> NetWorker::holders(const Bytes&
 
 // A read that finds no room may come here. So a walk over all connections is paid for: since the last one, all
 // that it found were closed, or this worker has read kReadOfWalk bytes for each connection, or time has passed.
-bool NetWorker::relieve(ConnectionState& asking) {
+bool NetWorker::relieve(ConnectionState& asking, bool stalled) {
   constexpr std::uint64_t kReadOfWalk = 64;
   const Connection& own = *static_cast<Connection*>(asking.owner);
   const std::size_t own_bytes = own.session().unfinished_bytes();
   const auto next = [&]() -> Connection* {
+    std::vector<std::pair<std::size_t, Connection*>> others;  // for a session that holds less, or takes any
+    Connection* found = nullptr;
     while (const auto first = most_input_.take()) {
       Connection& holder = *first->second;
-      if (&holder != &own && !holder.session().running() && holder.session().unfinished_bytes() > own_bytes) {
-        return &holder;
+      const bool holds_more =
+          &holder != &own && !holder.session().running() && holder.session().unfinished_bytes() > own_bytes;
+      if (holds_more && (!stalled || holder.stalls(now_ns()))) {
+        found = &holder;
+        break;
+      }
+      if (holds_more || first->first <= own_bytes) {
+        others.push_back(*first);
       }
       if (first->first <= own_bytes) {
-        most_input_.put_back(*first);  // for a session that holds less
-        return nullptr;
+        break;
       }
     }
-    return nullptr;
+    for (; !others.empty(); others.pop_back()) {
+      most_input_.put_back(others.back());
+    }
+    return found;
   };
   Connection* holder = next();
   const std::uint64_t read = counters_.read_bytes.load(std::memory_order_relaxed);

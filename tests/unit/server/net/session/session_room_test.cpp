@@ -24,7 +24,7 @@ class UsedUp final : public InputRelief {
     share.take(bytes_);
   }
   void end() { share_.give(std::exchange(bytes_, 0)); }
-  bool relieve(ConnectionState& /*asking*/) override {
+  bool relieve(ConnectionState& /*asking*/, bool /*stalled*/) override {
     end();
     return true;
   }

@@ -56,5 +56,36 @@ TEST(Walks, OneLookAtAllFindsManyWhoseUnfinishedInputHasToGo) {
   host.input.share().give(much);
 }
 
+TEST(Walks, ABatchThatFindsNoRoomIsRefusedAndClosesNobodyWhoSends) {
+  TwoWorkers server;
+  server.machine.runtime.budget().set_limit_bytes(std::size_t{16} << 20U);
+  server.run();
+  MemoryShare& share = server.nets[0].host().input.share();
+  constexpr std::size_t kRoom = 120'000;  // one batch of the two fits
+  const std::size_t others = share.bytes() - kRoom;
+  share.take(others);
+  const auto lines = [](std::size_t count) {
+    std::string all;
+    for (std::size_t i = 0; i < count; ++i) {
+      all += "md k" + std::to_string(i) + "\r\n";
+    }
+    return all;
+  };
+  WorkerClient first{server, 0};
+  first.send("mb 151\r\n" + lines(150));
+  WorkerClient second{server, 0};
+  const std::size_t walks = server.nets[0].walks();
+  EXPECT_EQ(second.ask("mb 150\r\n" + lines(150) + "mn\r\n").substr(0, 3), "EX ");
+  EXPECT_LE(server.nets[0].walks(), walks + 1);
+  EXPECT_EQ(first.ask("md k\r\n").substr(0, 4), "NF\r\n") << "it is served";
+
+  first.send("mb 151\r\n" + lines(150));
+  server.pass_ms(1000);
+  const std::string replies = second.ask("mb 150\r\n" + lines(150) + "mn\r\n");
+  EXPECT_EQ(replies.substr(0, 4), "NF\r\n") << "a client that sends nothing leaves for it";
+  EXPECT_TRUE(first.closed());
+  share.give(others);
+}
+
 }  // namespace
 }  // namespace mxkv::server::test
