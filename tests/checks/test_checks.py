@@ -1,9 +1,11 @@
 """The checks catch violations, and accept correct files: on invented repositories."""
 
+import json
 import tempfile
 import unittest
 from pathlib import Path
 
+import alone
 import cmake_lines
 import duplicates
 import include_rules
@@ -47,6 +49,21 @@ class CMakeLinesTest(Invented):
     def test_what_is_in_quotes_stays_whole(self):
         quoted = '"' + "a b " * 29 + '"'
         self.assertEqual(cmake_lines.broken("  set(name " + quoted + ")"), ["  set(name", "    " + quoted + ")"])
+
+
+class AloneTest(Invented):
+    def test_a_source_that_leans_on_the_includes_of_another_is_caught(self):
+        self.write("a.hpp", "#pragma once\ninline int a() { return 1; }\n")
+        self.write("one.cpp", '#include "a.hpp"\nint one() { return a(); }\n')
+        self.write("two.cpp", "int two() { return a(); }\n")
+        unit = self.root / "build/unit.cxx"
+        self.write("build/unit.cxx", "".join(f'#include "{self.root / name}"\n' for name in ("one.cpp", "two.cpp")))
+        command = f"ccache clang++-19 -std=c++20 -I {self.root} -o unit.o -c {unit}"
+        self.write("build/compile_commands.json",
+                   json.dumps([{"directory": str(self.root), "command": command, "file": str(unit)}]))
+        complaints = alone.check(self.root / "build", ["one.cpp", "two.cpp", "three.cpp"], self.root)
+        self.assertEqual(len(complaints), 1, complaints)
+        self.assertIn("two.cpp:1:", complaints[0])
 
 
 class IncludeRulesTest(Invented):

@@ -8,6 +8,7 @@
 #include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/core/neighbour_keys.hpp"
+#include "server/store/core/store_task.hpp"
 #include "server/store/core/visibility.hpp"
 #include "server/store/core/worker_context.hpp"
 #include "server/store/locks/range_locks.hpp"
