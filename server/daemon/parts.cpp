@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "config/parse.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
