@@ -114,8 +114,9 @@ void Overloads::look_at_cluster(const ServingParts& parts, std::vector<std::stri
   if (status.board_silent) {
     found.push_back("cluster: the brokers are silent" + error);
   }
-  if (!status.memory_failure.empty()) {
-    found.push_back("cluster: this node stopped replicating: " + status.memory_failure);
+  if (status.lacking != 0) {
+    found.push_back("cluster: this node is no replica of " + std::to_string(status.lacking) + " of " +
+                    std::to_string(status.shards.size()) + " shards: " + status.lack);
   } else if (!status.complete) {
     found.push_back("cluster: " + std::to_string(status.incomplete) + " of " +
                     std::to_string(status.shards.size()) + " shards are not loaded yet");

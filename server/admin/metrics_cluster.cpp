@@ -28,8 +28,8 @@ void write_cluster(Exposition& out, const ServingParts& parts) {
       "1 if nothing arrived on the cluster's metadata topic for 5 s, not even this node's own messages.",
       std::uint64_t{status.board_silent});
   one(type::gauge, "mxkv_cluster_replica_failed",
-      "1 if this node lacks the memory to apply the shards' logs; it stays no replica until it restarts.",
-      std::uint64_t{!status.memory_failure.empty()});
+      "1 if this node lacks the memory to replicate some of its shards; it tries again by itself.",
+      std::uint64_t{status.lacking != 0});
   one(type::gauge, "mxkv_cluster_topic_dangers",
       "Settings of the cluster's topics that can lose acknowledged writes, checked every minute.",
       status.topic_dangers);

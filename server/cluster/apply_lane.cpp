@@ -28,10 +28,7 @@ BodyEntry dealt_entry(const char* at) noexcept {
 
 step ApplyLane::turn(runtime::MxTask& task, runtime::Worker& worker) {
   MXKV_ASSERT(in_flight_.load(std::memory_order_acquire) == 0, "a lane's tasks end before the next begin");
-  // After a failure nothing counts any more, and the lane stays as it is.
-  if (memory_.failed()) {
-    return step::done;
-  }
+  skip_void();
   for (ApplyStage* const stage : ended_) {
     memory_.part_ended(*stage);
   }
@@ -43,7 +40,7 @@ step ApplyLane::turn(runtime::MxTask& task, runtime::Worker& worker) {
   Tasks tasks;
   const std::uint32_t count = gather(tasks, worker);
   if (count == 0) {
-    return wait_for_memory(worker);
+    return ended_.empty() ? wait_for_memory(worker) : step::later;  // void stages have ended
   }
   short_since_ns_ = 0;
   // Park before the first start: the last task may end at any time, on another worker.
@@ -61,9 +58,35 @@ bool ApplyLane::has_next() {
 void ApplyLane::advance() {
   MXKV_ASSERT(next_ < parts_.front()->entries[number_].size(), "a lane's stage has entries for it");
   if (++next_ == parts_.front()->entries[number_].size()) {
-    ended_.push_back(parts_.front());
-    parts_.pop_front();
+    end_first();
+  }
+}
+
+void ApplyLane::end_first() {
+  ended_.push_back(parts_.front());
+  parts_.pop_front();
+  next_ = 0;
+  short_since_ns_ = 0;
+}
+
+// A lane that waits for memory for one shard still skips the failed shards behind it. So their memory can be
+// dropped, which it may be waiting for.
+void ApplyLane::skip_void() {
+  const std::uint64_t failures = memory_.failures();
+  if (std::exchange(failures_seen_, failures) == failures) {
+    return;
+  }
+  const ApplyStage* const first = parts_.empty() ? nullptr : parts_.front();
+  std::erase_if(parts_, [this](ApplyStage* stage) {
+    const bool skips = stage->is_void.load(std::memory_order_acquire);
+    if (skips) {
+      ended_.push_back(stage);
+    }
+    return skips;
+  });
+  if (parts_.empty() || parts_.front() != first) {
     next_ = 0;
+    short_since_ns_ = 0;
   }
 }
 
@@ -79,12 +102,17 @@ std::uint32_t ApplyLane::gather(Tasks& tasks, runtime::Worker& worker) {
   // Do not ask memory for more stages here: when it answers that there are none, the lane's task has to end.
   // turn() asks once none of its tasks run.
   while (count < kTogether && !parts_.empty()) {
-    const BodyEntry entry = dealt_entry(parts_.front()->entries[number_][next_]);
+    ApplyStage& stage = *parts_.front();
+    if (stage.is_void.load(std::memory_order_acquire)) {
+      end_first();
+      continue;
+    }
+    const BodyEntry entry = dealt_entry(stage.entries[number_][next_]);
     const std::string_view key = ShardMemory::key_of(entry.record);
     if (!claim(key)) {
       break;
     }
-    ApplyTask* const task = make_task(entry, key, worker, wall_ahead_s);
+    ApplyTask* const task = make_task(stage, entry, key, worker, wall_ahead_s);
     if (task == nullptr) {
       break;
     }
@@ -94,21 +122,21 @@ std::uint32_t ApplyLane::gather(Tasks& tasks, runtime::Worker& worker) {
   return count;
 }
 
-ApplyTask* ApplyLane::make_task(const BodyEntry& entry, std::string_view key, runtime::Worker& worker,
-                                std::int64_t wall_ahead_s) {
+ApplyTask* ApplyLane::make_task(ApplyStage& stage, const BodyEntry& entry, std::string_view key,
+                                runtime::Worker& worker, std::int64_t wall_ahead_s) {
   ItemTree& tree = memory_.store().tree();
   if (const auto* const put = std::get_if<PutRecord>(&entry.record)) [[likely]] {
     Item* const item = make_item(worker, *put, entry.apart, wall_ahead_s);
     return item == nullptr
                ? nullptr
-               : worker.create<ApplyTask>(tree, *this, record_type::put, put->order, key, item, 0U);
+               : worker.create<ApplyTask>(tree, *this, stage, record_type::put, put->order, key, item, 0U);
   }
   if (const auto* const touch = std::get_if<TouchRecord>(&entry.record)) {
-    return worker.create<ApplyTask>(tree, *this, record_type::touch, touch->order, key, nullptr,
+    return worker.create<ApplyTask>(tree, *this, stage, record_type::touch, touch->order, key, nullptr,
                                     steady_expiry(touch->expiry, wall_ahead_s));
   }
   const auto& gone = std::get<GoneRecord>(entry.record);
-  return worker.create<ApplyTask>(tree, *this, record_type::gone, gone.order, key, nullptr, 0U);
+  return worker.create<ApplyTask>(tree, *this, stage, record_type::gone, gone.order, key, nullptr, 0U);
 }
 
 step ApplyLane::wait_for_memory(runtime::Worker& worker) {
@@ -118,14 +146,14 @@ step ApplyLane::wait_for_memory(runtime::Worker& worker) {
     short_since_ns_ = now_ns;
   }
   if (now_ns - short_since_ns_ >= kApplyPatienceNs) {
-    lacks_memory(worker);
-    return step::done;
+    short_since_ns_ = 0;
+    static_cast<void>(lacks_memory(*parts_.front()));  // a void stage is skipped in the next turn
   }
   return step::later;
 }
 
-void ApplyLane::lacks_memory(runtime::Worker& worker) {
-  memory_.lacks_memory(worker);
+bool ApplyLane::lacks_memory(ApplyStage& stage) {
+  return memory_.lacks_memory(stage);
 }
 
 void ApplyLane::task_ended(runtime::Worker& worker) noexcept {

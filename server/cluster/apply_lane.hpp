@@ -51,7 +51,7 @@ class ApplyLane {
   // -- the tasks on the tree, on any worker
 
   void task_ended(runtime::Worker& worker) noexcept;
-  void lacks_memory(runtime::Worker& worker);
+  [[nodiscard]] bool lacks_memory(ApplyStage& stage);
 
  private:
   static constexpr std::uint32_t kTogether = 64;
@@ -61,10 +61,14 @@ class ApplyLane {
   /// Makes tasks of the next entries, as long as their keys differ. Returns the number of tasks.
   [[nodiscard]] std::uint32_t gather(Tasks& tasks, runtime::Worker& worker);
   /// Null: out of memory.
-  [[nodiscard]] ApplyTask* make_task(const BodyEntry& entry, std::string_view key, runtime::Worker& worker,
-                                     std::int64_t wall_ahead_s);
+  [[nodiscard]] ApplyTask* make_task(ApplyStage& stage, const BodyEntry& entry, std::string_view key,
+                                     runtime::Worker& worker, std::int64_t wall_ahead_s);
   [[nodiscard]] bool has_next();
   void advance();
+  /// Ends this lane's part of the first stage.
+  void end_first();
+  /// Skips the void stages that have arrived.
+  void skip_void();
   /// Claims the key for the present batch. Returns false if another task of the batch may have that key.
   [[nodiscard]] bool claim(std::string_view key) noexcept;
   runtime::step wait_for_memory(runtime::Worker& worker);
@@ -76,7 +80,8 @@ class ApplyLane {
 
   std::deque<ApplyStage*> parts_;  ///< the first stage has entries from next_ on
   std::size_t next_ = 0;
-  std::vector<ApplyStage*> ended_;  ///< stages whose last entries are in flight
+  std::vector<ApplyStage*> ended_;   ///< stages whose last entries are in flight
+  std::uint64_t failures_seen_ = 0;  ///< of the memory: no stage that arrived before is void
   runtime::MxTask* task_ = nullptr;
   std::uint64_t short_since_ns_ = 0;  ///< 0: no shortage of memory
   std::uint32_t stamp_ = 0;

@@ -120,9 +120,11 @@ step ApplyRangeTask::out_of_memory(runtime::Worker& worker) {
   if (short_since_ns_ == 0) {
     short_since_ns_ = now_ns;
   }
-  if (now_ns - short_since_ns_ >= kApplyPatienceNs) {
-    memory_.lacks_memory(worker);
-    return step::done;
+  if (now_ns - short_since_ns_ >= kApplyPatienceNs || stage_.is_void.load(std::memory_order_acquire)) {
+    if (memory_.lacks_memory(stage_)) {
+      return finished(worker);
+    }
+    short_since_ns_ = 0;
   }
   worker.repin(*this);  // let memory that others free meanwhile be reclaimed
   aim_at_root();

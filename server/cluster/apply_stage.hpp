@@ -1,8 +1,9 @@
 // The part of a log that is applied in one go: either records of keys, dealt to lanes, or one operation on a
-// range. A range operation starts when all earlier stages are complete, and later stages start when it is
-// complete.
+// range. A range operation starts when all earlier stages of its shard are complete, and the shard's later
+// stages start when it is complete.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,6 +27,9 @@ struct ApplyStage {
   std::optional<ApplyRange> range;                ///< if present, `entries` is empty
   std::uint32_t shard = 0;
   std::uint32_t left = 0;  ///< lanes that have not finished their part
+  /// Memory lacks an earlier record of the shard, so what is left of the stage is skipped. Release: read
+  /// outside of the mutex.
+  std::atomic<bool> is_void{false};
   std::uint64_t greatest_order = 0;
   std::uint64_t call = 0;         ///< the number of the call whose last stage this is; 0: more stages follow
   std::size_t counted_bytes = 0;  ///< the size of that call

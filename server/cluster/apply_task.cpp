@@ -97,15 +97,17 @@ step ApplyTask::left(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& wor
 }
 
 // Applying a log does not evict, because the log has those items: the task waits for memory that is being
-// freed, and fails after kApplyPatienceNs.
+// freed. After kApplyPatienceNs the shard fails.
 step ApplyTask::out_of_memory(runtime::Worker& worker) {
   const std::uint64_t now_ns = worker.now_ns();
   if (short_since_ns_ == 0) {
     short_since_ns_ = now_ns;
   }
-  if (now_ns - short_since_ns_ >= kApplyPatienceNs) {
-    lane_.lacks_memory(worker);
-    return ended(worker);
+  if (now_ns - short_since_ns_ >= kApplyPatienceNs || stage_.is_void.load(std::memory_order_acquire)) {
+    if (lane_.lacks_memory(stage_)) {
+      return ended(worker);
+    }
+    short_since_ns_ = 0;
   }
   lacks_memory_ = false;
   worker.repin(*this);

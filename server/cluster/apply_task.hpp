@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "server/cluster/apply_stage.hpp"
 #include "server/cluster/record_body.hpp"
 #include "server/store/core/store_task.hpp"
 
@@ -25,11 +26,13 @@ class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
   static constexpr bool kOwnLoops = false;
 
   /// `item`: the value of a put, which the task owns. `expiry`: the expiry of a touch, in steady seconds. The
-  /// bytes of `key` outlive the task.
-  ApplyTask(const runtime::TaskClass* task_class, ItemTree& tree, ApplyLane& lane, record_type what,
-            std::uint64_t order, std::string_view key, Item* item, std::uint32_t expiry) noexcept
+  /// bytes of `key` outlive the task, and so does the stage, which has the record.
+  ApplyTask(const runtime::TaskClass* task_class, ItemTree& tree, ApplyLane& lane, ApplyStage& stage,
+            record_type what, std::uint64_t order, std::string_view key, Item* item,
+            std::uint32_t expiry) noexcept
       : Base(task_class, tree),
         lane_(lane),
+        stage_(stage),
         key_(key.data()),
         item_(item),
         order_(order),
@@ -59,6 +62,7 @@ class ApplyTask final : public index::UpdateTask<ApplyTask, ItemTraits> {
   runtime::step ended(runtime::Worker& worker);
 
   ApplyLane& lane_;
+  ApplyStage& stage_;
   const char* key_;
   Item* item_;  ///< the item to put; for a touch, the copy that it had to make
   std::uint64_t order_;

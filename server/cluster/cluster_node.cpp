@@ -75,7 +75,8 @@ ClusterNode::ClusterNode(NodeOptions options, ClusterMap map, LogEngine& engine,
           .memory = memory_,
           .clock = runtime.clock(),
           .address_of = [this](std::uint64_t process) { return address_of(process); },
-          .lives = [this](std::uint64_t process) { return lives(process); },
+          .lives = [this](std::uint64_t process, std::uint32_t shard) { return lives(process, shard); },
+          .keep_expired = [this] { store_.hold_expired(1); },
           .newest_snapshot = [this](std::uint32_t shard) { return reader_.snapshot(shard); },
           .items_of = [this](std::string_view from, std::string_view to) -> std::unique_ptr<SnapshotSource> {
             return std::make_unique<StoreItems>(store_, from, to, ending_);
@@ -153,11 +154,11 @@ void ClusterNode::turn() {
       hosted->second->strayed();
     } else {
       memory_.drop(shard, routes_.begin_of(shard), routes_.end_of(shard));
-      strayed_drops_.push_back(memory_.begun());
+      strayed_drops_.emplace_back(shard, memory_.begun(shard));
     }
   }
-  std::erase_if(strayed_drops_, [this](std::uint64_t drop) {
-    const bool done = memory_.finished() >= drop || memory_.failed();  // failed memory is never read again
+  std::erase_if(strayed_drops_, [this](const auto& drop) {
+    const bool done = memory_.finished(drop.first) >= drop.second;
     if (done) {
       pipeline_.found_clean();
     }
@@ -199,6 +200,7 @@ void ClusterNode::tick(std::uint64_t now_ns) {
     told_served_ = std::move(served);
     tell_presence();
   }
+  look_at_copies(now_ns);
   tell_outages(now_ns);
   note_completeness(now_ns);
   show(now_ns);

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/scheduler/runtime.hpp"
@@ -127,9 +128,11 @@ class ClusterNode {
   [[nodiscard]] std::string obstacle(const std::string& name, const HostedShard& shard,
                                      std::uint64_t now_ns) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
-  [[nodiscard]] bool lives(std::uint64_t process) const;
+  [[nodiscard]] bool lives(std::uint64_t process, std::uint32_t shard) const;
   void take_snapshots(std::uint64_t now_ns);
   [[nodiscard]] std::vector<std::uint32_t> served_now() const;
+  /// Tells shards whose copy was dropped for lack of memory that there is more, or that they have reached their owner.
+  void look_at_copies(std::uint64_t now_ns);
   void tell_outages(std::uint64_t now_ns);
   void note_completeness(std::uint64_t now_ns);
   void tell_presence();
@@ -162,8 +165,9 @@ class ClusterNode {
 
   std::map<std::uint32_t, Moves> moves_;
   std::vector<std::uint32_t> strayed_;
-  std::map<std::uint32_t, std::uint64_t> surplus_;       ///< not held; dropped after this epoch
-  std::vector<std::uint64_t> strayed_drops_;             ///< drops of stray records, if not held
+  std::map<std::uint32_t, std::uint64_t> surplus_;  ///< not held; dropped after this epoch
+  /// Drops of shards that are not held, because of stray records: the shard, and the call of memory.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> strayed_drops_;
   std::map<std::uint32_t, std::uint64_t> caught_up_ns_;  ///< by shard: all known up to then
   std::vector<std::unique_ptr<HostedShard>> retired_;    ///< answers from their logs may come
   std::map<std::string, Neighbour> neighbours_;
@@ -183,7 +187,9 @@ class ClusterNode {
   std::uint64_t started_ns_ = 0;
   std::size_t lapsed_ = 0;  ///< open shards whose lease has lapsed; this and the next: as logged last
   bool board_silent_ = false;
-  bool memory_failed_ = false;
+  std::size_t memory_limit_ = 0;  ///< as seen last
+  std::size_t lacking_ = 0;       ///< shards for which memory is short, as logged last
+  std::string lack_;              ///< why, of one of them
   bool complete_ = false;
   std::size_t incomplete_ = 0;
   std::string not_left_;

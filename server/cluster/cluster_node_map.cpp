@@ -179,6 +179,9 @@ void ClusterNode::hold_expired(std::uint64_t now_ns) {
     if (shard->loading()) {
       caught_up_ns = 0;
     }
+    if (shard->is_empty()) {
+      continue;
+    }
     for (const auto& [name, neighbour] : neighbours_) {
       const auto theirs = std::ranges::find(neighbour.presence.shards, id, &ShardPresence::id);
       if (applied && shard->follows() && theirs != neighbour.presence.shards.end() && theirs->serves &&
@@ -198,7 +201,7 @@ void ClusterNode::leave_surplus(std::uint64_t now_ns) {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
     const auto hosted = hosted_.find(id);
-    if (hosted == hosted_.end() || !hosted->second->follows() ||
+    if (hosted == hosted_.end() || !hosted->second->may_retire() ||
         std::ranges::find(shard.replicas, options_.name) != shard.replicas.end()) {
       continue;
     }
@@ -236,12 +239,12 @@ void ClusterNode::drop_surplus() {
   }
 }
 
-// Routes the shards that are not held here: to the node that says that it serves the shard, else to any live
-// replica, which may know the owner.
+// Routes the shards that are not held here, or not loaded: to the node that says that it serves the shard, else to
+// any live replica, which may know the owner.
 void ClusterNode::route_others(std::uint64_t now_ns) {
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
-    if (hosted_.contains(id)) {
+    if (const auto hosted = hosted_.find(id); hosted != hosted_.end() && !hosted->second->loading()) {
       continue;
     }
     // A hint is newer than the nodes' words, which come once a second. It stands while its node is alive and
@@ -273,12 +276,15 @@ void ClusterNode::route_others(std::uint64_t now_ns) {
   }
 }
 
-// By now, not by the last word of any node: if the board is unreachable, silence in a shard's own log decides.
-bool ClusterNode::lives(std::uint64_t process) const {
+// By now, not by the last word of any node: if the board is unreachable, silence in a shard's own log decides. A node
+// that dropped its copy has given up the shard.
+bool ClusterNode::lives(std::uint64_t process, std::uint32_t shard) const {
   const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
   return std::ranges::any_of(neighbours_, [&](const auto& named) {
-    return named.second.presence.process == process &&
-           now_ns < named.second.heard_ns + std::max(kLivesNs, lease_ns());
+    const Presence& said = named.second.presence;
+    const ShardPresence* const theirs = said.find(shard);
+    return said.process == process && now_ns < named.second.heard_ns + std::max(kLivesNs, lease_ns()) &&
+           (theirs == nullptr || theirs->has_data());
   });
 }
 

@@ -9,36 +9,8 @@
 namespace mxkv::server {
 namespace {
 
-std::string_view text_of(Shard::role role) {
-  switch (role) {
-    case Shard::role::follows:
-      return "follows";
-    case Shard::role::claims:
-      return "claims";
-    case Shard::role::owns:
-      return "owns";
-    case Shard::role::leaves:
-      return "leaves";
-    case Shard::role::stranded:
-      break;
-  }
-  return "stranded";
-}
-
-/// If memory has failed, its items here are unreliable, whatever role its engine has.
-std::string role_of(const HostedShard& shard) {
-  if (shard.loading()) {
-    return "loads";
-  }
-  return std::string{text_of(shard.is_sound() ? shard.engine().now() : Shard::role::stranded)};
-}
-
-ShardPresence presence_of(const HostedShard& shard) {
-  return {.id = shard.id(),
-          .role = role_of(shard),
-          .term = shard.engine().state().term(),
-          .position = shard.engine().position(),
-          .serves = shard.serves()};
+std::string shards_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " shard" : " shards");
 }
 
 }  // namespace
@@ -75,11 +47,37 @@ void ClusterNode::tell_outages(std::uint64_t now_ns) {
     lines_.info("cluster: the brokers answer again");
   }
   board_silent_ = silent;
-  if (memory_.failed() && !memory_failed_) {
-    lines_.warn("cluster: this node stopped replicating: it cannot apply the shards' logs: " +
-                memory_.failure() + "; restart it with more memory");
+  const std::size_t lacked = std::exchange(lacking_, 0);
+  lack_.clear();
+  for (const auto& [id, shard] : hosted_) {
+    lacking_ += shard->lack().empty() ? 0 : 1;
+    lack_ = shard->lack().empty() ? lack_ : shard->lack();
   }
-  memory_failed_ = memory_.failed();
+  if (lacking_ != 0 && lacked == 0) {
+    lines_.warn(
+        "cluster: this node is no replica of " + shards_text(lacking_) + ": " + lack_ +
+        "; it tries again, at least once a minute; raise memory.limit, or move shards to other nodes");
+  } else if (lacking_ == 0 && lacked != 0) {
+    lines_.info("cluster: this node replicates all its shards again");
+  }
+}
+
+void ClusterNode::look_at_copies(std::uint64_t now_ns) {
+  const std::size_t limit = runtime_.budget().limit_bytes();
+  const bool has_more = std::exchange(memory_limit_, limit) < limit;
+  for (const auto& [id, shard] : hosted_) {
+    if (has_more) {
+      shard->load_now();
+    }
+    const auto has_reached = [&, number = id](const auto& named) {
+      const Neighbour* const node = alive(named.first, now_ns);
+      const ShardPresence* const theirs = node == nullptr ? nullptr : node->presence.find(number);
+      return theirs != nullptr && theirs->serves && shard->engine().position() >= theirs->position;
+    };
+    if (!shard->lack().empty() && std::ranges::any_of(neighbours_, has_reached)) {
+      shard->is_level();
+    }
+  }
 }
 
 // This concerns the start only: if a shard is loaded again later, other nodes serve it.
@@ -112,7 +110,7 @@ void ClusterNode::tell_presence() {
   MXKV_ASSERT(settled_ns_ <= presence.said_ns, "changes are settled before a node says so");
   presence.behind_ns = settled_ns_ == 0 ? Presence::kNotTold : presence.said_ns - settled_ns_;
   for (const auto& [id, shard] : hosted_) {
-    presence.shards.push_back(presence_of(*shard));
+    presence.shards.push_back(shard->presence());
     if (ends_ns_ != 0 && presence.shards.back().role == "follows") {
       presence.shards.back().role = "ends";
     }
@@ -132,7 +130,7 @@ void ClusterNode::show(std::uint64_t now_ns) {
     status.nodes_alive += static_cast<std::uint32_t>(alive(name, now_ns) != nullptr);
   }
   for (const auto& [id, shard] : hosted_) {
-    status.shards.push_back({.presence = presence_of(*shard),
+    status.shards.push_back({.presence = shard->presence(),
                              .owner = shard->open() ? options_.peer : shard->engine().owner_address(),
                              .counters = shard->engine().counters(),
                              .hosted = shard->counters(),
@@ -150,12 +148,13 @@ void ClusterNode::show(std::uint64_t now_ns) {
   status.voided = counts.voided.load(std::memory_order_relaxed);
   status.given_up = pipeline_.failures();
   status.left_out = reader_.left_out();
-  status.last_error = memory_.failed() ? memory_.failure() : engine_.last_error();
+  status.last_error = lacking_ != 0 ? lack_ : engine_.last_error();
   status.lapsed = lapsed_;
   status.topic_dangers =
       options_.topic_dangers == nullptr ? 0 : options_.topic_dangers->load(std::memory_order_relaxed);
   status.board_silent = board_silent_;
-  status.memory_failure = memory_.failed() ? memory_.failure() : std::string{};
+  status.lacking = lacking_;
+  status.lack = lack_;
   status.complete = complete_;
   status.incomplete = incomplete_;
   status.not_left = not_left_;

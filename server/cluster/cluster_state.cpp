@@ -98,12 +98,6 @@ NodeFacts facts_of_node(const ClusterState& state, const std::string& name) {
   return facts;
 }
 
-/// Whether the replica goes on with its log and has the data it claims. A replica that loads, or takes no
-/// more, may have the same position in the log and still lack data.
-bool has_data(const ShardPresence& replica) {
-  return replica.role != "loads" && replica.role != "stranded";
-}
-
 /// Such as "b 12 behind, c silent, d stranded"; empty: all replicas have the data.
 std::string lags_of(const ClusterState& state, std::uint32_t shard) {
   std::vector<std::string> lags;
@@ -112,7 +106,7 @@ std::string lags_of(const ClusterState& state, std::uint32_t shard) {
     if (replica == nullptr) {
       const auto heard = state.nodes.find(name);
       lags.push_back(name + (heard != state.nodes.end() && heard->second.alive ? " lacks it" : " silent"));
-    } else if (!has_data(*replica)) {
+    } else if (!replica->has_data()) {
       lags.push_back(name + " " + replica->role);
     } else if (const std::uint64_t behind = state.behind(*replica); behind != 0) {
       lags.push_back(name + " " + std::to_string(behind) + " behind");
@@ -292,9 +286,9 @@ std::string still_missing(const ClusterState& state, std::optional<std::uint32_t
       if (replica == nullptr) {
         return start + "node " + name + " has no copy of it yet";
       }
-      if (!has_data(*replica)) {
+      if (!replica->has_data()) {
         return start + "node " + name +
-               (replica->role == "loads" ? " loads it" : " cannot apply its log any more (stranded)");
+               (replica->role == "loads" ? " loads it" : " cannot replicate it now (stranded)");
       }
       if (const std::uint64_t behind = state.behind(*replica); behind > kNearlyThere) {
         return start + "node " + name + " is " + count_text(behind, "message") + " behind";

@@ -20,9 +20,9 @@ void Freshness::take_end(LogPosition end) {
   }
 }
 
-void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& memory) {
+void Freshness::settle(const Now& now, OrderedLog& log) {
   MXKV_ASSERT(now.ns >= asked_ns_, "the clock does not go back");
-  MXKV_ASSERT(memory.finished() <= memory.begun(), "memory ends only calls that began");
+  MXKV_ASSERT(now.finished <= now.begun, "memory ends only calls that began");
   if (now.ns >= now.heard_ns + lease_ns_) {
     withdraw();
     return;
@@ -36,9 +36,9 @@ void Freshness::settle(const Now& now, OrderedLog& log, const AppliedMemory& mem
   }
   if (end_ && now.position >= *end_) {
     end_.reset();
-    applied_ = memory.begun();
+    applied_ = now.begun;
   }
-  if (applied_ && (memory.finished() >= *applied_ || !rules_.waits_for_memory)) {
+  if (applied_ && (now.finished >= *applied_ || !rules_.waits_for_memory)) {
     applied_.reset();
     MXKV_ASSERT(asked_ns_ >= counted_ns_, "a later answer is as fresh");
     counted_ns_ = asked_ns_;

@@ -15,7 +15,6 @@
 #include <functional>
 #include <optional>
 
-#include "server/cluster/applied_memory.hpp"
 #include "server/cluster/ordered_log.hpp"
 
 namespace mxkv::server {
@@ -34,6 +33,8 @@ class Freshness {
     std::uint64_t ns = 0;        ///< monotonic clock
     std::uint64_t heard_ns = 0;  ///< when the owner was last heard
     LogPosition position = 0;    ///< all before it has been read
+    std::uint64_t begun = 0;     ///< as AppliedMemory states it, and the next
+    std::uint64_t finished = 0;
   };
 
   /// Asks every `period_ns`, and trusts an owner that was heard within `lease_ns`.
@@ -45,7 +46,7 @@ class Freshness {
   void withdraw() noexcept;
   /// Call this whenever something may have changed, while memory has exactly the log's data. `log`, and this
   /// object, outlive the question; the answer arrives on the same thread.
-  void settle(const Now& now, OrderedLog& log, const AppliedMemory& memory);
+  void settle(const Now& now, OrderedLog& log);
 
   /// All changes acknowledged before this moment are in memory; monotonic clock. 0: nothing is known.
   [[nodiscard]] std::uint64_t from_ns() const noexcept { return from_ns_; }

@@ -10,6 +10,22 @@ namespace {
 
 constexpr std::uint64_t kLongestPauseNs = 60'000'000'000;
 
+const char* text_of(Shard::role role) {
+  switch (role) {
+    case Shard::role::follows:
+      return "follows";
+    case Shard::role::claims:
+      return "claims";
+    case Shard::role::owns:
+      return "owns";
+    case Shard::role::leaves:
+      return "leaves";
+    case Shard::role::stranded:
+      break;
+  }
+  return "stranded";
+}
+
 }  // namespace
 
 HostedShard::HostedShard(const ShardSurroundings& around, std::uint32_t id, std::unique_ptr<OrderedLog> log,
@@ -33,7 +49,7 @@ void HostedShard::apply(std::uint64_t /*epoch*/, std::string_view records) {
 
 void HostedShard::owns(std::uint64_t term) {
   MXKV_ASSERT(!open_, "a new term begins closed: its owner applies the rest of the log first");
-  open_at_ = around_.memory.begun();
+  open_at_ = around_.memory.begun(id_);
   around_.info(name() + ": owned, term " + std::to_string(term));
 }
 
@@ -78,7 +94,7 @@ bool HostedShard::submit(std::uint64_t epoch, const std::string& body) {
 
 void HostedShard::strayed() {
   around_.warn(name() + ": writes that this node made after it lost the shard are void and dropped");
-  throw_away();
+  throw_away_void();
 }
 
 void HostedShard::leave(std::uint64_t to) {
@@ -98,7 +114,7 @@ void HostedShard::set_lease(std::uint64_t lease_ns) noexcept {
 }
 
 void HostedShard::retire() {
-  MXKV_ASSERT(!open_, "who is asked for a shard keeps it");
+  MXKV_ASSERT(may_retire(), "a shard that is asked for here stays");
   close();
   taking_.reset();
   loader_.reset();
@@ -117,27 +133,84 @@ void HostedShard::close() {
   leaving_.reset();
 }
 
+// If memory lacks items of it, it is no replica, whatever role its engine has.
+ShardPresence HostedShard::presence() const {
+  const char* const role = !lack_.empty() ? "stranded"
+                           : loading_     ? "loads"
+                           : is_sound()   ? text_of(shard_.now())
+                                          : "stranded";
+  return {.id = id_,
+          .role = role,
+          .term = shard_.state().term(),
+          .position = shard_.position(),
+          .serves = serves()};
+}
+
 // -- memory
 
-// The loaded data is applied after the drop. The drop waits until each worker has ended its present round:
-// otherwise a read that began while the shard was here would find no items, and nothing would hold its reply.
 void HostedShard::reload() {
   around_.pipeline.lost(id_);
+  throw_away_void();
+}
+
+void HostedShard::throw_away_void() {
+  if (std::exchange(owes_clean_, true)) {
+    around_.pipeline.found_clean();  // the later drop covers both losses
+  }
   throw_away();
 }
 
+// The loaded data is applied after the drop. The drop waits until each worker has ended its present round:
+// otherwise a read that began while the shard was here would find no items, and nothing would hold its reply.
 void HostedShard::throw_away() {
   close();
   held_void_ = false;
   ++counters_.thrown_away;
-  if (drop_at_ || clean_at_) {
-    around_.pipeline.found_clean();  // the later drop covers both losses
-  }
   clean_at_.reset();
+  level_at_.reset();
   drop_at_ = options_.rules.drops_wait ? around_.pipeline.end_epoch() : 0;
   loading_ = true;
   load_ns_ = 0;
   loader_.reset();
+}
+
+// A replica has no void data, so no reply waits for this drop. A shard that this node owns and has not opened is
+// not held any longer, either: without beats its lease ends, and another node claims it.
+void HostedShard::give_up_copy(std::uint64_t now_ns) {
+  MXKV_ASSERT(!open_ && !held_void_, "an open shard has all records of its log");
+  const bool again = lacked_ns_ != 0 && now_ns < lacked_ns_ + 2 * kLongestPauseNs;
+  load_pause_ns_ = again ? std::min(2 * load_pause_ns_, kLongestPauseNs) : options_.lease_ns / 3;
+  lacked_ns_ = now_ns;
+  lack_ = around_.memory.failure(id_);
+  if (!again) {
+    around_.warn(name() + ": " + lack_ + "; its copy here is dropped, and loaded again when memory allows");
+  }
+  throw_away();
+  load_ns_ = now_ns + load_pause_ns_;
+}
+
+void HostedShard::is_level() {
+  if (lack_.empty() || !is_sound()) {
+    return;
+  }
+  if (!level_at_) {
+    level_at_ = around_.memory.begun(id_);
+  } else if (around_.memory.finished(id_) >= *level_at_ && !around_.memory.failed(id_)) {
+    has_all();
+    around_.info(name() + ": its copy here is whole again");
+  }
+}
+
+void HostedShard::has_all() {
+  level_at_.reset();
+  lack_.clear();
+  around_.memory.give_way(id_, false);
+}
+
+void HostedShard::load_now() noexcept {
+  if (!lack_.empty()) {
+    load_ns_ = 0;
+  }
 }
 
 // The board states positions. If a mirror has copied the topics, the copies begin at 0 and are too short for
@@ -158,6 +231,8 @@ void HostedShard::load(std::uint64_t now_ns) {
     if (now_ns < load_ns_) {
       return;
     }
+    around_.keep_expired();
+    around_.memory.give_way(id_, !lack_.empty());
     const std::optional<SnapshotEntry> entry = around_.newest_snapshot(id_);
     if (!entry) {
       follow({});
@@ -235,13 +310,13 @@ void HostedShard::settle() {
     MXKV_ASSERT(!clean_at_, "one drop of a shard's memory is under way");
     drop_at_.reset();
     around_.memory.drop(id_, around_.routes.begin_of(id_), around_.routes.end_of(id_));
-    clean_at_ = around_.memory.begun();
+    clean_at_ = around_.memory.begun(id_);
   }
-  // Memory that has failed keeps the data. But no request reads it any more, and the shard is never opened
-  // again.
-  if (clean_at_ && (around_.memory.finished() >= *clean_at_ || around_.memory.failed())) {
+  if (clean_at_ && around_.memory.finished(id_) >= *clean_at_) {
     clean_at_.reset();
-    around_.pipeline.found_clean();
+    if (std::exchange(owes_clean_, false)) {
+      around_.pipeline.found_clean();
+    }
   }
   if (loading_ && !drop_at_) {
     load(now_ns);
@@ -253,11 +328,15 @@ void HostedShard::settle() {
     held_void_ = false;  // all submitted records were acknowledged before the yield
     around_.info(name() + ": handed over to another node");
   }
+  if (!drop_at_ && around_.memory.failed(id_)) {
+    give_up_copy(now_ns);
+  }
   if (open_at_ && !loading_ && !clean_at_ && around_.pipeline.counts_again(id_) && shard_.serves() &&
-      around_.memory.finished() >= *open_at_ && !around_.memory.failed()) {
+      around_.memory.finished(id_) >= *open_at_ && !around_.memory.failed(id_)) {
     MXKV_ASSERT(shard_.state().owner() == options_.node,
                 "requests are let in by the owner that the log names");
     open_at_.reset();
+    has_all();
     open_ = held_void_ = true;
     freshness_.withdraw();
     open_since_ns_ = now_ns;
@@ -279,19 +358,19 @@ void HostedShard::assert_state() const noexcept {
   MXKV_ASSERT(loader_ == nullptr || (loading_ && !drop_at_),
               "a snapshot is loaded into memory that is empty");
   MXKV_ASSERT(!drop_at_ || (loading_ && !held_void_), "what is thrown away is loaded again");
+  MXKV_ASSERT(!owes_clean_ || drop_at_ || clean_at_, "the pipeline waits for a drop that is under way");
 }
 
-// Memory that has failed is still good for an owned shard, whose data it has, but not for a followed shard.
 void HostedShard::tick(bool reads) {
-  if (!loading_ && (open_ || !around_.memory.failed())) {
-    shard_.tick(reads, around_.lives(shard_.state().owner()));
+  if (!loading_ && !around_.memory.failed(id_)) {
+    shard_.tick(reads, around_.lives(shard_.state().owner(), id_));
   }
 }
 
 bool HostedShard::replicates() const noexcept {
   const Shard::role role = shard_.now();
   return !loading_ && !clean_at_ && !open_ && !held_void_ &&
-         (role == Shard::role::follows || role == Shard::role::claims) && !around_.memory.failed();
+         (role == Shard::role::follows || role == Shard::role::claims) && !around_.memory.failed(id_);
 }
 
 // Runs before show_route(): once the route says that the shard is here, memory may hold unacknowledged
@@ -301,23 +380,32 @@ void HostedShard::show_freshness(std::uint64_t now_ns) {
     return;
   }
   if (replicates()) {
-    freshness_.settle({.ns = now_ns, .heard_ns = shard_.heard_ns(), .position = shard_.position()}, *log_,
-                      around_.memory);
-  } else {
+    freshness_.settle({.ns = now_ns,
+                       .heard_ns = shard_.heard_ns(),
+                       .position = shard_.position(),
+                       .begun = around_.memory.begun(id_),
+                       .finished = around_.memory.finished(id_)},
+                      *log_);
+  }
+  // Asked afterwards: memory may have skipped records that a call just counted as applied.
+  if (!replicates()) {
     freshness_.withdraw();
   }
-  MXKV_ASSERT(freshness_.from_ns() == 0 || replicates(), "only a replica's memory is fresh");
   around_.routes.set_fresh_from(id_, freshness_.from_ns());
 }
 
+// While the shard is not loaded, the node routes it by the words of others (ClusterNode::route_others()).
 void HostedShard::show_route() {
+  if (loading_) {
+    return;
+  }
   if (open_ && !leaving_) {
     around_.routes.set_lease(id_, shard_.lease_until_ns());
     around_.routes.set(id_, {.where = Route::to::here});
     return;
   }
   const std::uint64_t owner = shard_.state().owner();
-  if (leaving_ || loading_ || owner == options_.node || owner == 0 || shard_.state().left_to() != 0 ||
+  if (leaving_ || owner == options_.node || owner == 0 || shard_.state().left_to() != 0 ||
       shard_.now() == Shard::role::owns || shard_.now() == Shard::role::leaves) {
     around_.routes.set(id_, {});
     return;
@@ -334,7 +422,7 @@ void HostedShard::show_route() {
 
 void HostedShard::take_snapshot(std::uint64_t least_bytes) {
   if (taking_ != nullptr || loading_ || clean_at_ || !shard_.state().whole() ||
-      shard_.now() == Shard::role::stranded || around_.memory.failed()) {
+      shard_.now() == Shard::role::stranded || around_.memory.failed(id_)) {
     return;
   }
   const std::optional<SnapshotEntry> last = around_.newest_snapshot(id_);
@@ -342,7 +430,7 @@ void HostedShard::take_snapshot(std::uint64_t least_bytes) {
     return;
   }
   taking_ = std::make_unique<Taking>(Taking{.start = {.position = shard_.position(), .state = shard_.state()},
-                                            .after = around_.memory.begun(),
+                                            .after = around_.memory.begun(id_),
                                             .thrown_away = counters_.thrown_away,
                                             .writer = nullptr});
   log_bytes_ = 0;
@@ -362,7 +450,11 @@ void HostedShard::go_on_taking() {
     return;
   }
   MXKV_ASSERT(shard_.position() >= taking_->start.position, "while memory stays, positions never go back");
-  if (taking_->told || around_.memory.finished() < taking_->after) {
+  if (taking_->told || around_.memory.finished(id_) < taking_->after) {
+    return;
+  }
+  if (around_.memory.failed(id_)) {
+    give_up_taking("memory lacks a record of it");
     return;
   }
   if (taking_->writer == nullptr) {

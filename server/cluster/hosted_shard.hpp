@@ -8,6 +8,11 @@
 //
 // It loads the newest snapshot, if there is one, and follows the log from there. From time to time it takes a
 // snapshot.
+//
+// *Short of memory.* If memory lacks a record of a shard that is not open, the copy is dropped: so the other
+// shards get its memory. It is loaded again after a pause, which doubles while that fails. Meanwhile the shard
+// neither claims nor owns, and other nodes are told that it is stranded. A shard that is loaded again gives way to
+// those that have their memory.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +41,10 @@ struct ShardSurroundings {
   const runtime::Clock& clock;
   /// The peer address of the process with this number; empty: unknown.
   std::function<std::string(std::uint64_t process)> address_of;
-  /// Whether the process with this number was heard on the board lately.
-  std::function<bool(std::uint64_t process)> lives;
+  /// Whether the process with this number was heard on the board lately, and can own the shard.
+  std::function<bool(std::uint64_t process, std::uint32_t shard)> lives;
+  /// From now on the store keeps expired items, until the node knows more: a shard is about to be loaded.
+  std::function<void()> keep_expired;
   /// The newest snapshot of a shard on the board.
   std::function<std::optional<SnapshotEntry>(std::uint32_t shard)> newest_snapshot;
   /// Starts a scan of a shard's items.
@@ -62,7 +69,7 @@ class HostedShard final : private ShardHost {
   void tick(bool reads = true);
   /// Sets the lease that the map states now.
   void set_lease(std::uint64_t lease_ns) noexcept;
-  /// Gives up the shard's logs; answers under way are ignored. Only while the shard is not open.
+  /// Gives up the shard's logs; answers under way are ignored. Only if may_retire().
   void retire();
 
   /// Submits an epoch's records; false: they are void, see EpochPipeline.
@@ -73,11 +80,17 @@ class HostedShard final : private ShardHost {
   /// last message waits until all changes that began here have ended and are recorded. If that takes too long, the
   /// shard stays open here.
   void leave(std::uint64_t to);
+  /// It has read its log as far as its owner had: once memory has all that, it lacks nothing.
+  void is_level();
+  /// There is more memory: a copy that was dropped for lack of it is loaded without a further pause.
+  void load_now() noexcept;
   /// Takes a snapshot, if the log has grown since the last one by `least_bytes` and by twice that snapshot's
   /// size.
   void take_snapshot(std::uint64_t least_bytes);
 
   [[nodiscard]] std::uint32_t id() const noexcept { return id_; }
+  /// The node's word about it.
+  [[nodiscard]] ShardPresence presence() const;
   [[nodiscard]] const Shard& engine() const noexcept { return shard_; }
   [[nodiscard]] const HostedCounters& counters() const noexcept { return counters_; }
   /// Whether this node owns the shard and lets requests in; it answers them while serves().
@@ -90,12 +103,20 @@ class HostedShard final : private ShardHost {
   [[nodiscard]] bool may_leave() const noexcept { return open_ && !leaving_; }
   /// Whether it follows its log, with nothing to clean or load.
   [[nodiscard]] bool follows() const noexcept { return shard_.now() == Shard::role::follows && is_sound(); }
-  /// Whether its items here are reliable: they are loaded, are not about to be dropped, and memory has not
-  /// failed.
+  /// Whether no request and no reply depends on the copy here.
+  [[nodiscard]] bool may_retire() const noexcept { return follows() || (loading_ && !owes_clean_); }
+  /// Whether its items here are reliable: they are loaded, are not about to be dropped, and memory lacks no
+  /// record of them.
   [[nodiscard]] bool is_sound() const noexcept {
-    return !loading_ && !clean_at_ && (open_ || !around_.memory.failed());
+    return !loading_ && !clean_at_ && !around_.memory.failed(id_);
   }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
+  /// Whether memory has no item of it, and none is about to come.
+  [[nodiscard]] bool is_empty() const noexcept {
+    return loading_ && loader_ == nullptr && !drop_at_ && !clean_at_;
+  }
+  /// Why the copy here was dropped, until it is whole again; empty: it was not.
+  [[nodiscard]] const std::string& lack() const noexcept { return lack_; }
   /// All changes acknowledged at least this long ago are in memory; nothing: unknown, or the shard is open.
   [[nodiscard]] std::optional<std::uint64_t> staleness_ns(std::uint64_t now_ns) const noexcept {
     const std::uint64_t from_ns = freshness_.from_ns();
@@ -131,8 +152,13 @@ class HostedShard final : private ShardHost {
   /// Asserts the invariants between two events.
   void assert_state() const noexcept;
   void close();
+  /// Memory may hold void data.
   void reload();
+  /// The pipeline counts one more loss, and is told when memory is clean.
+  void throw_away_void();
   void throw_away();
+  void give_up_copy(std::uint64_t now_ns);
+  void has_all();
   void go_on_leaving(std::uint64_t now_ns);
   void stay(std::uint64_t now_ns);
   void load(std::uint64_t now_ns);
@@ -160,10 +186,14 @@ class HostedShard final : private ShardHost {
   std::optional<std::uint64_t> open_at_;   ///< owned: opens once memory has reached this call
   std::optional<std::uint64_t> drop_at_;   ///< to be dropped once this epoch has passed
   std::optional<std::uint64_t> clean_at_;  ///< dropped once memory has reached this call
+  bool owes_clean_ = false;                ///< the pipeline waits for that drop
   std::optional<Leaving> leaving_;
   bool loading_ = true;
   std::uint64_t load_ns_ = 0;  ///< do not load before then
   std::uint64_t load_pause_ns_ = 0;
+  std::string lack_;
+  std::uint64_t lacked_ns_ = 0;                ///< when memory lacked a record last; 0: never
+  std::optional<std::uint64_t> level_at_;      ///< lacks nothing once memory has reached this call
   std::uint64_t failed_snapshot_ = 0;          ///< the number of the snapshot that failed last
   LogPosition stranded_at_ = ~LogPosition{0};  ///< where the log last had a hole, or began too late
   std::unique_ptr<SnapshotLoader> loader_;

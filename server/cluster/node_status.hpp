@@ -51,7 +51,8 @@ struct NodeStatus {
   std::uint64_t left_out = 0;  ///< values on the board that are not this cluster's
   std::size_t lapsed = 0;      ///< shards that it owns and does not serve: the brokers do not acknowledge
   bool board_silent = false;   ///< no word was read from the board for a while, not even this node's own
-  std::string memory_failure;  ///< why it is no replica any more; empty: it is one
+  std::size_t lacking = 0;     ///< shards of which it is no replica now, because memory is short
+  std::string lack;            ///< why, of one of them; empty: there is none
   bool complete = false;       ///< since the start, all shards have once been as far as the others
   std::size_t incomplete = 0;  ///< shards that have not been so far yet
   std::string not_left;        ///< while the node ends: why others do not take its shards; empty: they do

@@ -19,6 +19,10 @@ struct ShardPresence {
   std::uint64_t position = 0;  ///< of the log: all before it has been read
   bool serves = false;         ///< this node answers requests for its keys: its lease runs
 
+  /// Whether the replica goes on with its log and has the data it claims. One that loads, or is stranded, may have
+  /// the same position in the log and still lack data. It has given up the shard, if it owned it.
+  [[nodiscard]] bool has_data() const { return role != "loads" && role != "stranded"; }
+
   friend bool operator==(const ShardPresence&, const ShardPresence&) = default;
 };
 

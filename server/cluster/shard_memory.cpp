@@ -1,16 +1,29 @@
 #include "server/cluster/shard_memory.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/cluster/apply_dealer.hpp"
 #include "server/cluster/apply_range_task.hpp"
+#include "server/cluster/routes.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
+namespace {
+
+bool drops(const ApplyStage& stage) noexcept {
+  return stage.range.has_value() && stage.range->drops;
+}
+
+}  // namespace
 
 ShardMemory::ShardMemory(runtime::Runtime& runtime, Store& store, std::function<void()> wake,
                          const Routes* routes)
-    : runtime_(runtime), store_(store), wake_(std::move(wake)), routes_(routes) {
+    : runtime_(runtime),
+      store_(store),
+      wake_(std::move(wake)),
+      routes_(routes),
+      shards_(routes == nullptr ? 1 : routes->shards()) {
   for (std::uint32_t i = 0; i < runtime.worker_count(); ++i) {
     lanes_.emplace_back(*this, i);
   }
@@ -29,12 +42,16 @@ std::string_view ShardMemory::key_of(const Record& record) noexcept {
 void ShardMemory::apply(std::uint32_t shard, std::string_view records) {
   ApplyDealer dealer{shard, lanes_.size(), routes_};
   if (const char* const wrong = dealer.deal(records)) {
-    ++begun_;
-    fail(wrong);
+    {
+      const std::scoped_lock lock{mutex_};
+      fail(line_of(shard), wrong);
+    }
+    add(shard, {}, 0);
+    wake_();
     return;
   }
   ignored_flushes_.fetch_add(dealer.ignored(), std::memory_order_relaxed);
-  add(dealer.take(), records.size());
+  add(shard, dealer.take(), records.size());
 }
 
 void ShardMemory::drop(std::uint32_t shard, std::string_view from, std::string_view to) {
@@ -52,18 +69,16 @@ void ShardMemory::drop(std::uint32_t shard, std::string_view from, std::string_v
                             .drops = true};
   ApplyStages stages;
   stages.push_back(std::move(stage));
-  add(std::move(stages), from.size() + to.size());
+  add(shard, std::move(stages), from.size() + to.size());
 }
 
-void ShardMemory::add(ApplyStages stages, std::uint64_t bytes) {
-  ++begun_;
-  if (failed()) {
-    return;
-  }
+void ShardMemory::add(std::uint32_t shard, ApplyStages stages, std::uint64_t bytes) {
   if (stages.empty()) {
     stages.push_back(std::make_unique<ApplyStage>());  // an empty call still ends in its turn
+    stages.back()->shard = shard;
   }
-  stages.back()->call = begun_;
+  Line& line = line_of(shard);
+  stages.back()->call = ++line.begun;
   stages.back()->counted_bytes = bytes;
   waiting_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   Starts starts;
@@ -71,9 +86,15 @@ void ShardMemory::add(ApplyStages stages, std::uint64_t bytes) {
   {
     const std::scoped_lock lock{mutex_};
     for (auto& stage : stages) {
-      stages_.push_back(std::move(stage));
+      if (drops(*stage)) {
+        line.gives_way = false;
+        line.failure.clear();
+        line.failed.store(false, std::memory_order_release);
+      }
+      stage->is_void.store(line.failed.load(std::memory_order_relaxed), std::memory_order_release);
+      line.stages.push_back(std::move(stage));
     }
-    moved = go_on(starts);
+    moved = go_on(line, starts);
   }
   start(starts);
   if (moved) {
@@ -81,30 +102,40 @@ void ShardMemory::add(ApplyStages stages, std::uint64_t bytes) {
   }
 }
 
-bool ShardMemory::go_on(Starts& starts) {
+void ShardMemory::give_way(std::uint32_t shard, bool gives_way) {
+  const std::scoped_lock lock{mutex_};
+  line_of(shard).gives_way = gives_way;
+}
+
+bool ShardMemory::go_on(Line& line, Starts& starts) {
   bool moved = false;
   std::size_t before = 0;
   do {
-    before = stages_.size();
-    begin_next(starts);
-    moved = end_first() || moved;
-  } while (stages_.size() < before);  // the first stage may now be a range
+    before = line.stages.size();
+    begin_next(line, starts);
+    moved = end_first(line) || moved;
+  } while (line.stages.size() < before);  // the first stage may now be a range
   return moved;
 }
 
-void ShardMemory::begin_next(Starts& starts) {
-  MXKV_ASSERT(started_ <= stages_.size(), "stages begin in their order");
-  // A range runs alone: it begins when no stage is under way, and no stage begins while it runs.
-  while (started_ < stages_.size() && (started_ == 0 || !stages_[started_ - 1]->range.has_value())) {
-    ApplyStage& stage = *stages_[started_];
+void ShardMemory::begin_next(Line& line, Starts& starts) {
+  MXKV_ASSERT(line.started <= line.stages.size(), "stages begin in their order");
+  // A shard's range runs alone: it begins when no stage of the shard is under way, and none begins while it runs.
+  while (line.started < line.stages.size() &&
+         (line.started == 0 || !line.stages[line.started - 1]->range.has_value())) {
+    ApplyStage& stage = *line.stages[line.started];
+    if (stage.range.has_value() && line.started > 0) {
+      return;
+    }
+    ++line.started;
+    if (stage.is_void.load(std::memory_order_relaxed)) {
+      continue;
+    }
     if (stage.range.has_value()) {
-      if (started_ > 0) {
-        return;
-      }
+      MXKV_ASSERT(starts.range == nullptr, "one range of a shard runs at a time");
       stage.left = 1;
       starts.range = &stage;
     }
-    ++started_;
     for (std::uint32_t lane = 0; lane < stage.entries.size(); ++lane) {
       if (!stage.entries[lane].empty()) {
         ++stage.left;
@@ -116,23 +147,23 @@ void ShardMemory::begin_next(Starts& starts) {
   }
 }
 
-bool ShardMemory::end_first() {
+bool ShardMemory::end_first(Line& line) {
   bool moved = false;
-  while (started_ > 0 && stages_.front()->left == 0) {
-    const ApplyStage& stage = *stages_.front();
+  while (line.started > 0 && line.stages.front()->left == 0) {
+    const ApplyStage& stage = *line.stages.front();
     if (stage.greatest_order > greatest_order_.load(std::memory_order_relaxed)) {
       store_.tree().commits().raise_floor(stage.greatest_order);
       greatest_order_.store(stage.greatest_order, std::memory_order_release);
     }
     if (stage.call != 0) {
-      MXKV_ASSERT(stage.call > finished(), "calls end in their order");
+      MXKV_ASSERT(stage.call > line.finished.load(std::memory_order_relaxed), "calls end in their order");
       MXKV_ASSERT(waiting_bytes() >= stage.counted_bytes, "bytes end as they began");
       waiting_bytes_.fetch_sub(stage.counted_bytes, std::memory_order_relaxed);
-      finished_.store(stage.call, std::memory_order_release);
+      line.finished.store(stage.call, std::memory_order_release);
       moved = true;
     }
-    stages_.pop_front();
-    --started_;
+    line.stages.pop_front();
+    --line.started;
   }
   return moved;
 }
@@ -148,10 +179,11 @@ void ShardMemory::part_ended(ApplyStage& stage) {
   {
     const std::scoped_lock lock{mutex_};
     MXKV_ASSERT(stage.left > 0, "a part ends once");
-    MXKV_ASSERT(started_ > 0, "a stage that ends has begun");
     if (--stage.left == 0) {
-      moved = end_first();
-      moved = go_on(starts) || moved;
+      Line& line = line_of(stage.shard);
+      MXKV_ASSERT(line.started > 0, "a stage that ends has begun");
+      moved = end_first(line);
+      moved = go_on(line, starts) || moved;
     }
   }
   start(starts);
@@ -181,25 +213,42 @@ void ShardMemory::start(const Starts& starts) {
   }
 }
 
-void ShardMemory::fail(std::string_view text) {
+void ShardMemory::fail(Line& line, std::string_view text) {
+  if (line.failed.load(std::memory_order_relaxed)) {
+    return;
+  }
+  for (const auto& stage : line.stages) {
+    if (!drops(*stage)) {
+      stage->is_void.store(true, std::memory_order_release);
+    }
+  }
+  line.failure = text;
+  line.failed.store(true, std::memory_order_release);
+  failures_.fetch_add(1, std::memory_order_release);
+}
+
+bool ShardMemory::lacks_memory(ApplyStage& stage) {
   {
     const std::scoped_lock lock{mutex_};
-    if (failure_.empty()) {
-      failure_ = text;
+    if (stage.is_void.load(std::memory_order_relaxed)) {
+      return true;
     }
-    failed_.store(true, std::memory_order_release);
+    Line* line = &line_of(stage.shard);
+    if (!line->gives_way) {
+      const auto other = std::ranges::find_if(shards_, [](const Line& one) {
+        return one.gives_way && !one.failed.load(std::memory_order_relaxed);
+      });
+      line = other == shards_.end() ? line : &*other;
+    }
+    fail(*line, "out of memory while applying the log");
   }
   wake_();
+  return stage.is_void.load(std::memory_order_acquire);
 }
 
-void ShardMemory::lacks_memory(runtime::Worker& worker) {
-  worker.local<WorkerContext>().count_no_memory();
-  fail("out of memory while applying the log");
-}
-
-std::string ShardMemory::failure() const {
+std::string ShardMemory::failure(std::uint32_t shard) const {
   const std::scoped_lock lock{mutex_};
-  return failure_;
+  return line_of(shard).failure;
 }
 
 }  // namespace mxkv::server

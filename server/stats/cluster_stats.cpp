@@ -15,6 +15,7 @@ void add_cluster_stats(StatText& text, const NodeStatus& status, const ClusterSt
   text.add("shards_held", status.shards.size());
   text.add("shards_served",
            std::ranges::count_if(status.shards, [](const ShardStatus& one) { return one.presence.serves; }));
+  text.add("shards_lacking_memory", status.lacking);
   text.add("epoch_current", status.epoch_current);
   text.add("epoch_durable", status.epoch_durable);
   text.add("waiting_bytes", status.waiting_bytes);

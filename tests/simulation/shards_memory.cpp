@@ -55,27 +55,31 @@ BodyOrders apply_body(ShardsItems& items, std::string_view body) {
 }
 
 void ShardsMemory::apply(std::uint32_t shard, std::string_view records) {
-  add([this, shard, body = std::string{records}] {
+  add([this, shard, body = std::string{records}](std::uint64_t call) {
+    if (failed(shard) || call < dropped_[shard]) {
+      return;
+    }
+    if (short_) {
+      failed_.insert(shard);
+      return;
+    }
     const BodyOrders orders = apply_body(items_, body);
     newest_ = std::max(newest_, orders.all);
     floors_[shard] = std::max(floors_[shard], orders.gone);
   });
 }
 
-void ShardsMemory::drop(std::uint32_t /*shard*/, std::string_view from, std::string_view to) {
-  add([this, first = std::string{from}, end = std::string{to}] {
+void ShardsMemory::drop(std::uint32_t shard, std::string_view from, std::string_view to) {
+  failed_.erase(shard);
+  dropped_[shard] = begun_ + 1;
+  add([this, first = std::string{from}, end = std::string{to}](std::uint64_t /*call*/) {
     items_.erase(items_.lower_bound(first), end.empty() ? items_.end() : items_.lower_bound(end));
   });
 }
 
-std::uint64_t ShardsMemory::finished() const noexcept {
-  return finished_;
-}
-
-void ShardsMemory::add(Timeline::Action action) {
-  ++begun_;
-  soon_([this, action = std::move(action)] {
-    action();
+void ShardsMemory::add(std::function<void(std::uint64_t call)> action) {
+  soon_([this, action = std::move(action), call = ++begun_] {
+    action(call);
     ++finished_;
     moved_();
   });

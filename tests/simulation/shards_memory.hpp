@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -45,9 +46,16 @@ class ShardsMemory final : public server::AppliedMemory {
 
   void apply(std::uint32_t shard, std::string_view records) override;
   void drop(std::uint32_t shard, std::string_view from, std::string_view to) override;
-  [[nodiscard]] std::uint64_t begun() const noexcept override { return begun_; }
-  [[nodiscard]] std::uint64_t finished() const noexcept override;
-  [[nodiscard]] bool failed() const noexcept override { return false; }
+  void give_way(std::uint32_t /*shard*/, bool /*gives_way*/) override {}
+  [[nodiscard]] std::uint64_t begun(std::uint32_t /*shard*/) const noexcept override { return begun_; }
+  [[nodiscard]] std::uint64_t finished(std::uint32_t /*shard*/) const noexcept override { return finished_; }
+  [[nodiscard]] bool failed(std::uint32_t shard) const noexcept override { return failed_.contains(shard); }
+  [[nodiscard]] std::string failure(std::uint32_t shard) const override {
+    return failed(shard) ? "out of memory" : "";
+  }
+  [[nodiscard]] bool any_failed() const noexcept { return !failed_.empty(); }
+  /// While memory is short, no log is applied.
+  void set_short(bool is_short) noexcept { short_ = is_short; }
 
   // Clients' operations.
 
@@ -60,7 +68,7 @@ class ShardsMemory final : public server::AppliedMemory {
   [[nodiscard]] std::uint64_t order_of_read(std::uint32_t shard, std::string_view key) const;
 
  private:
-  void add(Timeline::Action action);
+  void add(std::function<void(std::uint64_t call)> action);
 
   std::function<void(Timeline::Action)> soon_;
   std::function<void()> moved_;
@@ -69,6 +77,9 @@ class ShardsMemory final : public server::AppliedMemory {
   std::uint64_t newest_ = 0;                       ///< order
   std::uint64_t begun_ = 0;
   std::uint64_t finished_ = 0;
+  bool short_ = false;
+  std::set<std::uint32_t> failed_;
+  std::map<std::uint32_t, std::uint64_t> dropped_;  ///< by shard: earlier calls do not fail it
 };
 
 /// The items of [from, to), piece by piece, while they change.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "server/cluster/presence.hpp"
 #include "tests/simulation/cluster_common.hpp"
 
 namespace mxkv::simulation {
@@ -41,11 +40,13 @@ ShardsProcess::ShardsProcess(const Place& place, std::uint64_t node, std::uint64
               .clock = place.clock,
               .address_of = [](std::uint64_t process) { return "node" + std::to_string(process); },
               .lives =
-                  [this](std::uint64_t process) {
-                    const auto heard = heard_ns_.find(process);
-                    return heard != heard_ns_.end() &&
-                           place_.clock.monotonic_ns() < heard->second + 3 * kSecond;
+                  [this](std::uint64_t process, std::uint32_t shard) {
+                    const auto heard = heard_.find(process);
+                    return process != node_ && heard != heard_.end() &&
+                           place_.clock.monotonic_ns() < heard->second.second + 3 * kSecond &&
+                           heard->second.first.shards.at(shard).has_data();
                   },
+              .keep_expired = [] {},
               .newest_snapshot = [this](std::uint32_t shard) { return reader_.snapshot(shard); },
               .items_of =
                   [this](std::string_view from, std::string_view to) {
@@ -191,8 +192,11 @@ void ShardsProcess::say_word(std::uint64_t now_ns) {
   }
   word_ns_ = now_ns + kSecond;
   const std::string name = "node" + std::to_string(node_);
-  const server::Presence word{
+  server::Presence word{
       .name = name, .process = node_, .address = name, .peer = name, .version = "1", .shards = {}};
+  for (const auto& shard : shards_) {
+    word.shards.push_back(shard->presence());
+  }
   place_.board.put(server::presence_key(name), server::write_presence(word), place_.link,
                    [](bool /*stored*/) {});
 }
@@ -200,7 +204,7 @@ void ShardsProcess::say_word(std::uint64_t now_ns) {
 void ShardsProcess::read_words(std::uint64_t now_ns) {
   for (const auto& [name, text, position] : reader_.take_presences()) {
     if (const auto presence = server::parse_presence(text)) {
-      heard_ns_[presence->process] = now_ns;
+      heard_[presence->process] = {*presence, now_ns};
     }
   }
 }
@@ -230,7 +234,7 @@ void ShardsProcess::leave(std::uint32_t shard, std::uint64_t to) {
 }
 
 bool ShardsProcess::is_quiet() const {
-  return pipeline_.idle() && memory_.begun() == memory_.finished() &&
+  return pipeline_.idle() && memory_.begun(0) == memory_.finished(0) && !memory_.any_failed() &&
          std::ranges::none_of(shards_, [](const auto& shard) { return shard->loading(); });
 }
 
@@ -243,6 +247,7 @@ void ShardsProcess::note_straggler(std::uint32_t shard) {
 void ShardsProcess::note(const std::string& line) {
   const auto tells = [&line](const char* what) { return line.find(what) != std::string::npos ? 1U : 0U; };
   paths_.stranded += tells("has been cut off");
+  paths_.lacked += tells("out of memory");
   paths_.opened += tells(": serves");
   paths_.left += tells("handed over to another node");
   if (tells(": serves") + tells("handed over to another node") > 0) {
@@ -289,6 +294,7 @@ void ProcessPaths::add(const ProcessPaths& other) {
   strayed += other.strayed;
   strayed_behind_yield += other.strayed_behind_yield;
   stranded += other.stranded;
+  lacked += other.lacked;
   opened += other.opened;
   left += other.left;
   voided += other.voided;

@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/cluster/board_reader.hpp"
 #include "server/cluster/epoch_pipeline.hpp"
 #include "server/cluster/hosted_shard.hpp"
+#include "server/cluster/presence.hpp"
 #include "server/cluster/routes.hpp"
 #include "tests/simulation/cluster_process.hpp"
 #include "tests/simulation/shards_board.hpp"
@@ -45,6 +47,7 @@ struct ProcessPaths {
   std::uint64_t strayed = 0;
   std::uint64_t strayed_behind_yield = 0;  ///< of these: the shard had been left in order
   std::uint64_t stranded = 0;
+  std::uint64_t lacked = 0;  ///< copies that were dropped for lack of memory
   std::uint64_t opened = 0;
   std::uint64_t left = 0;      ///< in order
   std::uint64_t voided = 0;    ///< groups
@@ -79,6 +82,8 @@ class ShardsProcess {
 
   void ask(ShardsRequest& request);
   void leave(std::uint32_t shard, std::uint64_t to);
+  /// While memory is short, it applies no log.
+  void set_short_of_memory(bool is_short) { memory_.set_short(is_short); }
 
   [[nodiscard]] SimThread& cluster_thread() noexcept { return cluster_; }
   [[nodiscard]] ShardsWorker& worker(std::size_t worker) { return *workers_[worker]; }
@@ -113,9 +118,10 @@ class ShardsProcess {
   std::uint64_t tick_ns_ = 0;
   server::Routes routes_;
   server::BoardReader reader_;
-  std::size_t read_ = 0;                             ///< of the board
-  std::uint64_t word_ns_ = 0;                        ///< when the next word is due
-  std::map<std::uint64_t, std::uint64_t> heard_ns_;  ///< by process: when its last word was read
+  std::size_t read_ = 0;       ///< of the board
+  std::uint64_t word_ns_ = 0;  ///< when the next word is due
+  /// By process: its last word, and when that was read.
+  std::map<std::uint64_t, std::pair<server::Presence, std::uint64_t>> heard_;
   server::EpochPipeline pipeline_;
   ShardsMemory memory_;
   server::ShardSurroundings around_;

@@ -64,6 +64,7 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
       {"void_groups", all.voided},
       {"fences_passed", all.failures},
       {"stranded", all.stranded},
+      {"copies_dropped_for_lack_of_memory", all.lacked},
       {"opened", all.opened},
       {"left_in_order", all.left},
       {"slow_writes", all.workers.slow},

@@ -147,7 +147,7 @@ class ShardsWorld {
     ShardsNode& chosen = dice_.permille(700) ? owner_of(shard) : any_node();
     ShardsProcess& process = chosen.process();
     const std::uint64_t last_ns = dice_.between(100 * kMs, 8 * kSecond);
-    const std::uint64_t what = dice_.below(11);
+    const std::uint64_t what = dice_.below(12);
     switch (what) {
       case 0:
         if (dice_.permille(500)) {
@@ -184,6 +184,10 @@ class ShardsWorld {
         break;
       case 8:
         hold_up(process.cluster_thread(), last_ns);
+        break;
+      case 10:
+        process.set_short_of_memory(true);
+        timeline_.in(last_ns, [&process] { process.set_short_of_memory(false); });
         break;
       case 9:
         hold_up_worker(chosen, dice_.below(kWorkers), last_ns);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/cluster/cluster_json.hpp"
+#include "server/cluster/record_body.hpp"
 #include "tests/unit/server/cluster/node_fakes.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
 
@@ -24,7 +25,8 @@ using ::testing::IsEmpty;
 /// Node a of two, which is to own the keys below "m"; the test plays node b.
 class ClusterNodeTest : public ::testing::Test {
  protected:
-  explicit ClusterNodeTest(std::uint32_t replicas = 1) : replicas_(replicas) {
+  explicit ClusterNodeTest(std::uint32_t replicas = 1, std::size_t memory_bytes = std::size_t{256} << 20U)
+      : replicas_(replicas), store(2, memory_bytes) {
     node.start([](std::size_t) {});
   }
   ~ClusterNodeTest() override { node.finish(); }
@@ -174,6 +176,158 @@ TEST_F(TwoReplicasTest, ANodeWhoseShardsNoOtherTakesSaysWhy) {
   end(300);
   EXPECT_THAT(warnings.all(),
               Contains(HasSubstr("not handed over to another node in 300 ms: shard 0: b says \"stranded\"")));
+}
+
+/// Node b owns shard 1, and node a replicates it.
+class OtherOwnsTest : public ClusterNodeTest {
+ protected:
+  explicit OtherOwnsTest(std::size_t memory_bytes = std::size_t{256} << 20U)
+      : ClusterNodeTest(2, memory_bytes) {
+    other_writes({.kind = message_kind::open, .body = claim_});
+    beat();
+  }
+
+  void other_writes(Message message) {
+    message.shard = 1;
+    message.cluster = 99;
+    message.term = 1;
+    message.node = 7;
+    engine.write(shards_topic("c"), two_nodes(2).shards[1].partition, write_message(message));
+    ++position_;
+  }
+  void other_writes_group(const std::string& body) {
+    ++sequence_;
+    other_writes(
+        {.kind = message_kind::group, .sequence = sequence_, .epoch = sequence_, .parts = 1, .body = body});
+  }
+  /// Node b is heard, in its log and on the board.
+  void beat() {
+    other_writes({.kind = message_kind::beat, .sequence = ++sequence_, .body = {}});
+    other_says_of_shard_1("owns", true);
+  }
+  void other_says_of_shard_1(const std::string& role, bool serves) {
+    other_says({{.id = 0, .role = "follows", .term = 1, .position = 1, .serves = false},
+                {.id = 1, .role = role, .term = 1, .position = position_, .serves = serves}});
+  }
+  /// A second of node a.
+  void pass_s() {
+    for (int i = 0; i < 20; ++i) {
+      pass_ms(50);
+      work();
+    }
+  }
+  [[nodiscard]] std::string role(std::size_t shard) const {
+    const NodeStatus status = node.status();
+    return status.shards.at(shard).presence.serves ? "serves" : status.shards.at(shard).presence.role;
+  }
+  /// Lets time pass, with beats of node b, until the replica of shard 1 has this role.
+  bool comes_to(const std::string& wanted, int seconds) {
+    for (; role(1) != wanted && seconds > 0; --seconds) {
+      beat();
+      pass_s();
+    }
+    return role(1) == wanted;
+  }
+
+ private:
+  /// Runs tasks, except those that wait for time to pass.
+  void work() {
+    for (int i = 0, quiet = 0; i < 5000 && quiet < 2; ++i) {
+      const bool busy = store.step(0);
+      quiet = store.step(1) || busy ? 0 : quiet + 1;
+    }
+  }
+
+  const std::string claim_ = write_claim({.lease_ns = 3'000'000'000, .address = "10.0.0.2:11311"});
+  std::uint64_t sequence_ = 0;
+  LogPosition position_ = 0;
+};
+
+// An owner that is heard on the board is waited for longer than its lease, unless it has given up the shard.
+TEST_F(OtherOwnsTest, AShardWhoseOwnerLoadsItIsClaimedAfterTheLease) {
+  ASSERT_TRUE(comes_to("follows", 10));
+  int seconds = 0;
+  for (; role(1) != "serves" && seconds < 30; ++seconds) {
+    other_says_of_shard_1("loads", false);
+    pass_s();
+  }
+  EXPECT_LE(seconds, 7) << "a lease and a half, and the wait for the former lease";
+}
+
+/// The items of shard 1 are more than the memory of node a.
+class ShortOfMemoryTest : public OtherOwnsTest {
+ protected:
+  static constexpr std::size_t kLimit = std::size_t{32} << 20U;
+  static constexpr std::size_t kElsewhere = std::size_t{20} << 20U;  ///< bytes that have another use
+  static constexpr std::uint64_t kItems = 2000;                      ///< of 8 kB each
+
+  ShortOfMemoryTest() : OtherOwnsTest(kLimit) {
+    store.machine.runtime.budget().charge_unconditionally(runtime::memory_category::other, kElsewhere);
+  }
+  ~ShortOfMemoryTest() override {
+    if (!is_free_) {
+      free_memory();
+    }
+    pass_s();  // no task waits for memory
+  }
+  void free_memory() {
+    store.machine.runtime.budget().refund(runtime::memory_category::other, kElsewhere);
+    is_free_ = true;
+  }
+  void fill() {
+    const std::string value(8000, 'v');
+    for (std::uint64_t i = 0; i < kItems; ++i) {
+      std::string body;
+      RecordBody::add_record(body, PutRecord{.order = i + 1, .key = "z" + std::to_string(i), .value = value});
+      other_writes_group(body);
+    }
+  }
+
+ private:
+  bool is_free_ = false;
+};
+
+TEST_F(ShortOfMemoryTest, ANodeReplicatesAgainWhenMemoryIsFree) {
+  ASSERT_TRUE(comes_to("follows", 10));
+  for (int i = 0; i < 8; ++i) {
+    beat();
+    pass_s();
+  }
+  ASSERT_EQ(role(0), "serves");
+  ASSERT_EQ(role(1), "follows");
+  fill();
+  ASSERT_TRUE(comes_to("stranded", 20));
+  EXPECT_EQ(node.status().lacking, 1U);
+  EXPECT_EQ(node.status().lack, "out of memory while applying the log");
+  for (int i = 0; i < 70; ++i) {
+    beat();
+    pass_s();
+    ASSERT_EQ(role(0), "serves") << "its own shard is not harmed";
+    ASSERT_EQ(role(1), "stranded");
+    ASSERT_EQ(routes.route(1).where, Route::to::peer) << "clients of this node still reach the owner";
+  }
+  EXPECT_THAT(warnings.all(), ::testing::SizeIs(2)) << "not one for each try";
+  EXPECT_THAT(warnings.all(), Contains(HasSubstr("this node is no replica of 1 shard: out of memory")));
+  EXPECT_LT(store.items().size(), kItems);
+  free_memory();
+  ASSERT_TRUE(comes_to("follows", 70));
+  EXPECT_EQ(store.items().size(), kItems);
+  EXPECT_EQ(node.status().lacking, 0U);
+  EXPECT_EQ(node.status().lack, "");
+  EXPECT_THAT(infos.all(), Contains("cluster: this node replicates all its shards again"));
+}
+
+TEST_F(ShortOfMemoryTest, ANodeReplicatesAgainAtOnceWhenItsLimitIsRaised) {
+  ASSERT_TRUE(comes_to("follows", 10));
+  fill();
+  ASSERT_TRUE(comes_to("stranded", 20));
+  for (int i = 0; i < 40; ++i) {
+    beat();
+    pass_s();
+  }
+  store.machine.runtime.budget().set_limit_bytes(2 * kLimit);
+  EXPECT_TRUE(comes_to("follows", 5));
+  EXPECT_EQ(store.items().size(), kItems);
 }
 
 }  // namespace

@@ -67,8 +67,8 @@ class FedStore {
   /// Runs until all applied records are in the tree.
   void settle() {
     store.run_until_idle();
-    EXPECT_EQ(memory.failure(), "");
-    EXPECT_EQ(memory.finished(), memory.begun());
+    EXPECT_EQ(memory.failures(), 0U);
+    EXPECT_EQ(memory.finished(0), memory.begun(0));
     EXPECT_EQ(memory.waiting_bytes(), 0U);
   }
   /// From the counters of `stats`.

@@ -21,28 +21,22 @@ class AskedLog final : public OrderedLog {
   std::vector<EndDone> asked;
 };
 
-class CountedMemory final : public AppliedMemory {
- public:
-  void apply(std::uint32_t /*shard*/, std::string_view /*records*/) override {}
-  void drop(std::uint32_t /*shard*/, std::string_view /*from*/, std::string_view /*to*/) override {}
-  [[nodiscard]] std::uint64_t begun() const noexcept override { return begins; }
-  [[nodiscard]] std::uint64_t finished() const noexcept override { return ends; }
-  [[nodiscard]] bool failed() const noexcept override { return false; }
-
-  std::uint64_t begins = 0;
-  std::uint64_t ends = 0;
-};
-
 class FreshnessTest : public ::testing::Test {
  protected:
   /// Settles at `ns`, with the log read up to `position` and the owner heard at `heard_ns` (by default at `ns`).
   std::uint64_t at(std::uint64_t ns, LogPosition position, std::optional<std::uint64_t> heard_ns = {}) {
-    fresh.settle({.ns = ns, .heard_ns = heard_ns.value_or(ns), .position = position}, log, memory);
+    fresh.settle({.ns = ns,
+                  .heard_ns = heard_ns.value_or(ns),
+                  .position = position,
+                  .begun = begun,
+                  .finished = finished},
+                 log);
     return fresh.from_ns();
   }
 
   AskedLog log;
-  CountedMemory memory;
+  std::uint64_t begun = 0;  ///< calls of memory
+  std::uint64_t finished = 0;
   Freshness fresh{100, 1000, {}};
 };
 
@@ -52,18 +46,18 @@ TEST_F(FreshnessTest, CountsFromWhenItAskedOnceAllBeforeTheAnswerIsInMemory) {
   EXPECT_EQ(at(5200, 9), 0U) << "there is no answer";
   EXPECT_EQ(log.asked.size(), 1U) << "one question at a time";
   log.asked[0](10);
-  memory.begins = 3;
+  begun = 3;
   EXPECT_EQ(at(5300, 9), 0U) << "something is not read";
   EXPECT_EQ(at(5400, 10), 0U) << "what was read is not in memory";
-  memory.begins = 4;  // later records do not matter
-  memory.ends = 2;
+  begun = 4;  // later records do not matter
+  finished = 2;
   EXPECT_EQ(at(5500, 11), 0U);
-  memory.ends = 3;
+  finished = 3;
   EXPECT_EQ(at(5600, 12), 5000U);
   ASSERT_EQ(log.asked.size(), 2U);
   EXPECT_EQ(at(5650, 12), 5000U) << "as long as nothing newer is known";
   log.asked[1](12);
-  memory.ends = 4;
+  finished = 4;
   EXPECT_EQ(at(5660, 12), 5600U);
   EXPECT_EQ(log.asked.size(), 2U) << "not more often than it is told to";
   EXPECT_EQ(at(5700, 12), 5600U);

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/base/clock.hpp"
+#include "server/cluster/record_body.hpp"
 
 namespace mxkv::server {
 namespace {
@@ -68,23 +71,39 @@ class StoringLog final : public OrderedLog {
   std::vector<EndDone> ends_;
 };
 
+/// Counts the calls. It has no room for records of the shards in `lacks`.
 class FailingMemory final : public AppliedMemory {
  public:
-  void apply(std::uint32_t /*shard*/, std::string_view /*records*/) override { add(); }
-  void drop(std::uint32_t /*shard*/, std::string_view /*from*/, std::string_view /*to*/) override { add(); }
-  [[nodiscard]] std::uint64_t begun() const noexcept override { return begun_; }
-  [[nodiscard]] std::uint64_t finished() const noexcept override { return finished_; }
-  [[nodiscard]] bool failed() const noexcept override { return fails; }
+  void apply(std::uint32_t shard, std::string_view /*records*/) override {
+    ++calls_;
+    if (lacks.contains(shard)) {
+      failed_.insert(shard);
+    } else if (!failed_.contains(shard)) {
+      ++applied[shard];
+    }
+  }
+  void drop(std::uint32_t shard, std::string_view /*from*/, std::string_view /*to*/) override {
+    ++calls_;
+    ++drops[shard];
+    applied[shard] = 0;
+    failed_.erase(shard);
+  }
+  void give_way(std::uint32_t shard, bool gives_way) override { gives_ways[shard] = gives_way; }
+  [[nodiscard]] std::uint64_t begun(std::uint32_t /*shard*/) const noexcept override { return calls_; }
+  [[nodiscard]] std::uint64_t finished(std::uint32_t /*shard*/) const noexcept override { return calls_; }
+  [[nodiscard]] bool failed(std::uint32_t shard) const noexcept override { return failed_.contains(shard); }
+  [[nodiscard]] std::string failure(std::uint32_t shard) const override {
+    return failed(shard) ? "no room" : "";
+  }
 
-  bool fails = false;
+  std::set<std::uint32_t> lacks;
+  std::map<std::uint32_t, int> applied;  ///< by shard: calls since its last drop
+  std::map<std::uint32_t, int> drops;
+  std::map<std::uint32_t, bool> gives_ways;
 
  private:
-  void add() {
-    ++begun_;
-    finished_ = fails ? finished_ : begun_;
-  }
-  std::uint64_t begun_ = 0;
-  std::uint64_t finished_ = 0;
+  std::set<std::uint32_t> failed_;
+  std::uint64_t calls_ = 0;
 };
 
 class HostedShardTest : public testing::Test {
@@ -147,11 +166,27 @@ class HostedShardTest : public testing::Test {
   }
   void another_node_claims(std::uint32_t shard) {
     const std::string body = write_claim({.lease_ns = 3'000'000'000, .address = "other"});
+    terms[shard] = shards[shard]->engine().state().term() + 1;
     stored[shard].messages.push_back(write_message({.kind = message_kind::open,
                                                     .shard = shard,
                                                     .cluster = 1,
-                                                    .term = shards[shard]->engine().state().term() + 1,
+                                                    .term = terms[shard],
                                                     .node = kOther,
+                                                    .body = body}));
+  }
+
+  /// The other node, which owns the shard, writes a group.
+  void other_writes(std::uint32_t shard) {
+    std::string body;
+    RecordBody::add_record(body, GoneRecord{.order = ++orders, .key = "k"});
+    stored[shard].messages.push_back(write_message({.kind = message_kind::group,
+                                                    .shard = shard,
+                                                    .cluster = 1,
+                                                    .term = terms[shard],
+                                                    .sequence = ++written[shard],
+                                                    .node = kOther,
+                                                    .epoch = written[shard],
+                                                    .parts = 1,
                                                     .body = body}));
   }
 
@@ -167,25 +202,29 @@ class HostedShardTest : public testing::Test {
                            .memory = memory,
                            .clock = clock,
                            .address_of = [](std::uint64_t) { return std::string{}; },
-                           .lives = [this](std::uint64_t process) { return process == lives; },
+                           .lives = [this](std::uint64_t process, std::uint32_t) { return process == lives; },
+                           .keep_expired = [this] { ++loads; },
                            .newest_snapshot = [this](std::uint32_t shard) { return newest[shard]; },
                            .items_of = {},
                            .tell_snapshot = {},
                            .info = [](const std::string&) {},
                            .warn = [this](const std::string& line) { warnings.push_back(line); }};
   std::uint64_t lives = 0;  ///< this process is heard on the board
+  int loads = 0;            ///< how often a shard was about to be loaded
   std::array<std::optional<SnapshotEntry>, kShards> newest;
   std::vector<std::string> warnings;
   std::array<Stored, kShards> stored;
+  std::array<std::uint64_t, kShards> terms{};    ///< of the other node
+  std::array<std::uint64_t, kShards> written{};  ///< groups, by the other node
   std::array<Stored, kShards> snapshots;
   std::array<StoringLog*, kShards> logs{};
   std::array<StoringLog*, kShards> snapshot_logs{};
 };
 
-TEST_F(HostedShardTest, WhereMemoryTakesNoMoreWhatIsOwnedGoesOn) {
+TEST_F(HostedShardTest, AnOwnedShardNeedsNoMemoryForLogs) {
   pass_s(6);
   ASSERT_TRUE(is_here(0) && is_here(1));
-  memory.fails = true;
+  memory.lacks = {0, 1};
   pass_s(10);
   turn("z");
   pass_s(1);
@@ -193,13 +232,14 @@ TEST_F(HostedShardTest, WhereMemoryTakesNoMoreWhatIsOwnedGoesOn) {
   EXPECT_TRUE(all_is_durable());
 }
 
-TEST_F(HostedShardTest, AShardThatIsLostWhereMemoryTakesNoMoreHoldsUpNoOther) {
+TEST_F(HostedShardTest, ALostShardWithoutMemoryForItHoldsUpNoOther) {
   pass_s(6);
   ASSERT_TRUE(is_here(0) && is_here(1));
-  memory.fails = true;
+  memory.lacks = {0};
   const std::uint64_t given_up = pipeline.failures();
   another_node_claims(0);
   turn("a");
+  other_writes(0);
   pass_s(2);
   ASSERT_FALSE(is_here(0));
   EXPECT_EQ(pipeline.failures(), given_up + 1) << "what was read of it goes to nobody";
@@ -207,9 +247,87 @@ TEST_F(HostedShardTest, AShardThatIsLostWhereMemoryTakesNoMoreHoldsUpNoOther) {
   pass_s(1);
   EXPECT_TRUE(is_here(1));
   EXPECT_TRUE(all_is_durable());
-  pass_s(20);
-  EXPECT_EQ(shards[0]->engine().state().owner(), kOther) << "what it still holds is void: it is not claimed";
+  pass_s(60);
+  EXPECT_EQ(shards[0]->engine().state().owner(), kOther) << "it is not claimed without its items";
+  EXPECT_EQ(shards[0]->lack(), "no room");
+  EXPECT_EQ(pipeline.failures(), given_up + 1) << "a replica's copy is dropped without giving up replies";
   EXPECT_TRUE(is_here(1));
+}
+
+TEST_F(HostedShardTest, ACopyThatFindsNoMemoryIsLoadedAgainUntilItDoes) {
+  another_node_claims(0);
+  pass_s(1);
+  ASSERT_TRUE(shards[0]->follows());
+  memory.lacks = {0};
+  for (int i = 0; i < 3; ++i) {
+    other_writes(0);
+  }
+  pass_s(1);
+  EXPECT_FALSE(shards[0]->is_sound());
+  EXPECT_EQ(memory.applied[0], 0) << "its memory is free for other shards";
+  int seconds = 1;
+  for (; seconds < 600; ++seconds) {
+    pass_s(1);
+    other_writes(0);
+    EXPECT_EQ(shards[0]->engine().now(), Shard::role::follows) << "it claims nothing";
+    shards[0]->is_level();
+    EXPECT_EQ(shards[0]->lack(), "no room");
+  }
+  EXPECT_GE(memory.drops[0], 10) << "it is tried again";
+  EXPECT_LE(memory.drops[0], 18) << "and not all the time";
+  EXPECT_EQ(warnings.size(), 1U);
+  EXPECT_TRUE(memory.gives_ways[0]) << "shards that have their memory keep it";
+  EXPECT_TRUE(is_here(1));
+  memory.lacks = {};
+  for (int i = 0; i < 61 && !shards[0]->lack().empty(); ++i) {
+    pass_s(1);
+    other_writes(0);
+    shards[0]->is_level();
+  }
+  EXPECT_TRUE(shards[0]->follows());
+  EXPECT_EQ(shards[0]->lack(), "");
+  EXPECT_FALSE(memory.gives_ways[0]);
+  EXPECT_GE(memory.applied[0], seconds + 2) << "it has the whole log";
+}
+
+TEST_F(HostedShardTest, ACopyIsLoadedAtOnceWhenThereIsMoreMemory) {
+  another_node_claims(0);
+  pass_s(1);
+  memory.lacks = {0};
+  for (int i = 0; i < 100; ++i) {
+    other_writes(0);
+    pass_s(1);
+  }
+  memory.lacks = {};
+  other_writes(0);
+  shards[0]->load_now();
+  turn();
+  turn();
+  EXPECT_GE(memory.applied[0], 101);
+}
+
+// A node claims a shard and then finds no memory for the end of its log.
+TEST_F(HostedShardTest, AShardIsNotHeldByAnOwnerThatCannotOpenIt) {
+  another_node_claims(0);
+  other_writes(0);
+  turn();
+  ASSERT_TRUE(shards[0]->follows());
+  for (int i = 0; i < 200 && shards[0]->engine().now() != Shard::role::claims; ++i) {
+    turn();
+  }
+  ASSERT_EQ(shards[0]->engine().now(), Shard::role::claims);
+  memory.lacks = {0};
+  other_writes(0);  // before the claim is stored
+  std::swap(stored[0].messages.back(), stored[0].messages[stored[0].messages.size() - 2]);
+  pass_s(1);
+  EXPECT_FALSE(is_here(0));
+  const std::size_t messages = stored[0].messages.size();
+  pass_s(30);
+  EXPECT_FALSE(is_here(0));
+  EXPECT_EQ(stored[0].messages.size(), messages) << "no beat holds off other nodes";
+  memory.lacks = {};
+  pass_s(70);
+  EXPECT_TRUE(is_here(0));
 }
 
 // A write may wait for an earlier one of its connection, and an overloaded worker for its turn: no clock knows how long.

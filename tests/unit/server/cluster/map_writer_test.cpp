@@ -205,7 +205,7 @@ TEST_F(MapWriterTest, AReplicaThatTakesNoMoreIsNone) {
   const std::string table = state_table("shop", view.state());
   EXPECT_THAT(table, HasSubstr("a, b      b stranded\n"));
   EXPECT_THAT(table, HasSubstr("b, c      c loads\n"));
-  EXPECT_EQ(still_missing(view.state()), "shard 0: node b cannot apply its log any more (stranded)");
+  EXPECT_EQ(still_missing(view.state()), "shard 0: node b cannot replicate it now (stranded)");
   view.put_up(4, "node/b", presence("b", {of_shard(0, "follows", 100), of_shard(1, "owns", 5)}));
   EXPECT_EQ(still_missing(view.state()), "shard 1: node c loads it");
 }

@@ -19,14 +19,25 @@ namespace mxkv::server::testing {
 
 /// Stores appended messages and hands them out. While it is down it does neither; when it is up again, it stores and
 /// acknowledges the messages that were appended meanwhile. Thread-safety: poll() and the logs one thread, `down`
-/// any thread.
+/// and write() any thread.
 class ListedEngine final : public LogEngine {
  public:
   [[nodiscard]] std::unique_ptr<OrderedLog> open(const std::string& topic, std::int32_t partition) override {
     return std::make_unique<Log>(*this, messages_[{topic, partition}]);
   }
+  /// Another program's message. Any thread.
+  void write(const std::string& topic, std::int32_t partition, std::string bytes) {
+    const std::scoped_lock lock{mutex_};
+    written_.emplace_back(std::pair{topic, partition}, std::move(bytes));
+  }
   void poll(int /*wait_ms*/) override {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    if (!down) {
+      const std::scoped_lock lock{mutex_};
+      for (auto& [where, bytes] : std::exchange(written_, {})) {
+        messages_[where].push_back(std::move(bytes));
+      }
+    }
     if (!down) {
       for (const auto& [done, position] : std::exchange(answers_, {})) {
         done({append_outcome::stored, position});
@@ -77,7 +88,10 @@ class ListedEngine final : public LogEngine {
     LogPosition next_ = 0;
   };
 
-  std::map<std::pair<std::string, std::int32_t>, std::deque<std::string>> messages_;
+  using Where = std::pair<std::string, std::int32_t>;
+  std::map<Where, std::deque<std::string>> messages_;
+  std::mutex mutex_;  ///< guards written_
+  std::vector<std::pair<Where, std::string>> written_;
   std::vector<Log*> logs_;
   std::vector<std::pair<OrderedLog::AppendDone, LogPosition>> answers_;
 };

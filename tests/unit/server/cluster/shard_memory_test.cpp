@@ -147,7 +147,7 @@ TEST(ShardMemory, ARangeChangeIsOrderedBetweenEarlierAndLaterRecords) {
   told.put(5, "a1");  // its order is older than the drop, but it is applied now
   told.tell(1, RangeGoneRecord{.order = 20, .bounds = {.from = "b0", .to = "b9", .to_is_open = true}});
   told.put(15, "b7");
-  EXPECT_EQ(told.follower.memory.finished(), 0U);
+  EXPECT_EQ(told.follower.memory.finished(0), 0U);
   EXPECT_GT(told.follower.memory.waiting_bytes(), 0U);
   std::string left = "a1 b7 b9 ";
   for (int i = 90; i < 100; ++i) {
@@ -169,6 +169,7 @@ TEST(ShardMemory, ARangeIsKeptWithinItsShard) {
     for (const char* key : {"a1", "b", "b1", "c", "c1"}) {
       told.put(10, key);
     }
+    told.follower.settle();
   };
   fill();
   told.tell(1, FlushRecord{20});
@@ -257,18 +258,33 @@ TEST(ShardMemory, ADelayedFlushIsLeftOut) {
   EXPECT_EQ(told.follower.memory.ignored_flushes(), 1U);
 }
 
-TEST(ShardMemory, AnInvalidRecordStopsTheFollower) {
+TEST(ShardMemory, AnInvalidRecordStopsItsShardUntilThatIsDropped) {
   const auto failure = [](const std::string& body) {
-    Told told;
+    const Routes routes{{"m"}};
+    Told told{2, &routes};
+    ShardMemory& memory = told.follower.memory;
     told.put(1, "k");
-    told.follower.memory.apply(0, body);
+    memory.apply(0, body);
+    EXPECT_TRUE(memory.failed(0));
+    EXPECT_FALSE(memory.failed(1));
+    const std::string why = memory.failure(0);
     told.put(2, "later");
+    told.tell(1, PutRecord{.order = 3, .key = "other", .value = "v"});
     told.follower.store.run_until_idle();
-    EXPECT_TRUE(told.follower.memory.failed());
-    EXPECT_EQ(told.follower.memory.begun(), 3U);
-    EXPECT_LT(told.follower.memory.finished(), 2U);
+    EXPECT_EQ(memory.finished(0), 3U) << "skipped calls end, too";
+    EXPECT_EQ(memory.finished(1), 1U);
+    EXPECT_EQ(memory.waiting_bytes(), 0U);
     EXPECT_EQ(told.follower.store.items().count("later"), 0U);
-    return told.follower.memory.failure();
+    EXPECT_EQ(told.follower.store.items().count("other"), 1U);
+    memory.drop(0, "", "m");
+    EXPECT_FALSE(memory.failed(0));
+    EXPECT_EQ(memory.failure(0), "");
+    told.put(2, "again");
+    told.follower.store.run_until_idle();
+    EXPECT_EQ(told.follower.store.items().count("again"), 1U);
+    EXPECT_EQ(told.follower.store.items().count("other"), 1U);
+    EXPECT_EQ(told.follower.item_count(), 2U);
+    return why;
   };
   EXPECT_EQ(failure("123"), "an entry is cut off");
   for (const PutRecord& put : {PutRecord{.order = 1, .key = ""}, PutRecord{.order = 0, .key = "k"}}) {
@@ -282,33 +298,134 @@ TEST(ShardMemory, AnInvalidRecordStopsTheFollower) {
   EXPECT_EQ(failure(body), "a record of a type that owners never write");
 }
 
-TEST(ShardMemory, WithoutMemoryItSaysSoAndAppliesNothingFurther) {
-  Told told{2, nullptr, 16U << 20U};
-  const std::string value(8000, 'v');
-  std::uint64_t order = 0;
-  const ShardMemory& memory = told.follower.memory;
-  while (memory.finished() == memory.begun() && order < 4000) {
-    EXPECT_FALSE(memory.is_behind(0));
-    ++order;
-    told.put(order, "k" + std::to_string(order), value);
-    EXPECT_TRUE(memory.is_behind(value.size()));
-    // It waits for memory for a while.
-    for (int i = 0; memory.finished() < memory.begun() && i < 400; ++i) {
-      told.follower.store.step(static_cast<std::size_t>(i % 2));
+/// A follower of two shards, the keys below "m" and the others, in little memory.
+struct Short {
+  Short() { told.follower.store.machine.clock.advance_us(1); }
+  [[nodiscard]] bool has_ended() const {
+    return memory.finished(0) == memory.begun(0) && memory.finished(1) == memory.begun(1);
+  }
+  /// Lets time pass until all calls have ended, or for so many rounds.
+  void run(int rounds = 400) {
+    for (int i = 0; !has_ended() && i < rounds; ++i) {
+      told.follower.store.step(0);
+      told.follower.store.step(1);
       told.follower.store.machine.clock.advance_us(10'000);
     }
   }
-  ASSERT_TRUE(memory.failed());
-  EXPECT_EQ(memory.failure(), "out of memory while applying the log");
-  EXPECT_GT(memory.waiting_bytes(), value.size());
-  EXPECT_FALSE(memory.is_behind(0)) << "whoever waits for it would wait for ever";
-  EXPECT_EQ(memory.finished(), order - 1) << "all before are there";
-  EXPECT_EQ(memory.greatest_order(), order - 1);
-  EXPECT_EQ(told.follower.item_count(), order - 1);
-  told.tell(0, GoneRecord{.order = order + 1, .key = "k1"});
-  told.follower.store.run_until_idle();
-  EXPECT_EQ(told.follower.store.items().count("k1"), 1U);
-  EXPECT_EQ(told.follower.store.store.total(counter::store_no_memory), 1U);
+  /// Applies records of a shard, each of its own key, until memory lacks one. Returns how many were applied.
+  std::uint64_t fill(std::uint32_t shard) {
+    std::uint64_t applied = 0;
+    for (; !memory.failed(shard) && applied < 4000; ++applied) {
+      put(shard, applied);
+      run();
+    }
+    EXPECT_TRUE(has_ended()) << "a call that fails ends as well";
+    return applied - 1;
+  }
+  void put(std::uint32_t shard, std::uint64_t number) {
+    const std::string key = (shard == 0 ? "a" : "z") + std::to_string(number);
+    told.tell(shard, PutRecord{.order = ++order, .key = key, .value = value});
+  }
+
+  const std::string value = std::string(8000, 'v');
+  std::uint64_t order = 0;
+  const Routes routes{{"m"}};
+  Told told{2, &routes, 16U << 20U};
+  ShardMemory& memory = told.follower.memory;
+};
+
+TEST(ShardMemory, AShardWithoutMemoryFailsAlone) {
+  Short a;
+  a.put(1, 0);
+  const std::uint64_t applied = a.fill(0);
+  EXPECT_GT(applied, 100U);
+  EXPECT_EQ(a.memory.failure(0), "out of memory while applying the log");
+  EXPECT_FALSE(a.memory.failed(1));
+  EXPECT_EQ(a.memory.failures(), 1U);
+  EXPECT_EQ(a.told.follower.item_count(), applied + 1);
+  EXPECT_EQ(a.memory.waiting_bytes(), 0U) << "nothing waits for it for ever";
+  a.told.tell(0, GoneRecord{.order = ++a.order, .key = "a1"});
+  a.told.tell(1, GoneRecord{.order = ++a.order, .key = "z0"});
+  a.run();
+  EXPECT_EQ(a.told.follower.store.items().count("a1"), 1U) << "its later records are skipped";
+  EXPECT_EQ(a.told.follower.store.items().count("z0"), 0U);
+}
+
+TEST(ShardMemory, AShardThatWasDroppedCanBeAppliedAgain) {
+  Short a;
+  (void)a.fill(0);
+  a.memory.drop(0, "", "m");
+  EXPECT_FALSE(a.memory.failed(0));
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    a.put(0, i);
+  }
+  a.run();
+  EXPECT_FALSE(a.memory.failed(0));
+  EXPECT_EQ(a.told.follower.item_count(), 100U);
+  EXPECT_TRUE(a.has_ended());
+}
+
+// Both shards wait for memory. The drop of one of them gives it to the other.
+TEST(ShardMemory, ADropDoesNotWaitForOtherShardsThatLackMemory) {
+  Short a;
+  const std::uint64_t applied = a.fill(0);
+  ASSERT_GT(applied, 100U);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    a.put(1, i);  // on both workers
+  }
+  a.run(10);
+  EXPECT_FALSE(a.has_ended());
+  a.memory.drop(0, "", "m");
+  a.put(0, 1);
+  a.run();
+  EXPECT_TRUE(a.has_ended());
+  EXPECT_FALSE(a.memory.failed(0));
+  EXPECT_FALSE(a.memory.failed(1));
+  EXPECT_EQ(a.told.follower.item_count(), 201U);
+}
+
+TEST(ShardMemory, AShardThatGivesWayFailsInPlaceOfOthers) {
+  Short a;
+  const std::uint64_t applied = a.fill(0);
+  a.memory.drop(0, "", "m");
+  for (std::uint64_t i = 0; i < applied / 2; ++i) {
+    a.put(0, i);
+  }
+  a.run();
+  a.memory.give_way(0, true);
+  std::uint64_t others = 0;
+  for (; !a.memory.failed(0) && others < 4000; ++others) {
+    a.put(1, others);
+    a.run(150);  // the patience of one shard
+  }
+  EXPECT_FALSE(a.memory.failed(1));
+  EXPECT_FALSE(a.has_ended()) << "the last record waits for the other shard's memory";
+  a.memory.drop(0, "", "m");
+  a.run();
+  EXPECT_EQ(a.told.follower.item_count(), others);
+  EXPECT_FALSE(a.memory.failed(1));
+  a.put(0, 1);
+  (void)a.fill(1);
+  EXPECT_TRUE(a.memory.failed(1)) << "a drop has ended that";
+  EXPECT_FALSE(a.memory.failed(0));
+}
+
+TEST(ShardMemory, RecordsOfBeforeADropDoNotFailTheShardAfterIt) {
+  Short a;
+  (void)a.fill(0);
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    a.put(1, i);
+  }
+  a.run(2);  // they wait for memory
+  ASSERT_FALSE(a.memory.failed(1));
+  a.memory.drop(1, "m", "");
+  a.run();
+  EXPECT_TRUE(a.memory.failed(1)) << "the drop comes behind them";
+  a.memory.drop(1, "m", "");
+  a.memory.drop(0, "", "m");
+  a.run();
+  EXPECT_FALSE(a.memory.failed(1));
+  EXPECT_EQ(a.told.follower.item_count(), 0U);
 }
 
 }  // namespace

@@ -125,8 +125,8 @@ TEST(ShardMemoryThreads, ALogIsAppliedBesideClients) {
   for (const std::string& group : groups) {
     node.memory.apply(0, group);
   }
-  EXPECT_TRUE(wait_for([&] { return node.memory.finished() == node.memory.begun(); }))
-      << node.memory.failure();
+  EXPECT_TRUE(wait_for([&] { return node.memory.finished(0) == node.memory.begun(0); }))
+      << node.memory.failure(0);
   EXPECT_EQ(node.memory.waiting_bytes(), 0U);
   clients.join();
   EXPECT_TRUE(wait_for([&] { return done.load() == kSets; }));
