@@ -117,9 +117,11 @@ void Overloads::look_at_cluster(const ServingParts& parts, std::vector<std::stri
   if (status.lacking != 0) {
     found.push_back("cluster: this node is no replica of " + std::to_string(status.lacking) + " of " +
                     std::to_string(status.shards.size()) + " shards: " + status.lack);
-  } else if (!status.complete) {
+  } else if (status.incomplete != 0) {
     found.push_back("cluster: " + std::to_string(status.incomplete) + " of " +
                     std::to_string(status.shards.size()) + " shards are not loaded yet");
+  } else if (!status.complete) {
+    found.emplace_back("cluster: the logs that were read are not in memory yet");
   }
 }
 
