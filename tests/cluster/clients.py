@@ -1,12 +1,14 @@
 """Small clients that know the outcome of each request: done, known not to have been done, or unknown.
 
 `Memcached` speaks text and meta commands to mxkvd, `RedisCluster` speaks RESP to Redis Cluster and follows MOVED. Each
-call returns an Answer and raises nothing; it closes a connection in doubt, and the next call opens another.
+call returns an Answer and raises nothing; it closes a connection in doubt, and the next call opens another. A `Writer` writes
+to mxkvd until the test ends it.
 """
 
 import dataclasses
 import random
 import socket
+import threading
 import zlib
 
 # mxkvd's errors after which nothing was done; after any other error the outcome is unknown.
@@ -149,6 +151,32 @@ class Memcached:
         results = {b"STORED": "done", b"DELETED": "done", b"HD": "done", b"NOT_FOUND": "missing", b"NF": "missing",
                    b"EN": "missing", b"EXISTS": "exists", b"EX": "exists"}
         return Answer("ok", results[line]) if line in results else None
+
+
+class Writer(threading.Thread):
+    """Writes each key once, to one node and after an error to the next, and keeps the acknowledged ones."""
+
+    def __init__(self, number: int, addresses: list, letters: str, patience_s: float) -> None:
+        """`letters`: keys begin with each of them in turn, as one of each shard."""
+        super().__init__(daemon=True)
+        self.number = number
+        self.letters = letters
+        self.connection = Memcached(addresses, first=number, timeout=patience_s, seed=number)
+        self.over = threading.Event()
+        self.acknowledged = {}
+        self.errors = []  # replies of servers; a connection that a node closes when it ends is none
+
+    def run(self) -> None:
+        written = 0
+        while not self.over.wait(0.01):
+            written += 1
+            key = f"{self.letters[written % len(self.letters)]}.{self.number}.{written}"
+            answer = self.connection.set(key, written)
+            if answer.outcome == "ok":
+                self.acknowledged[key] = written
+            elif "ERROR" in answer.text:
+                self.errors.append(answer.text)
+        self.connection.close()
 
 
 def hash_slot(key: str) -> int:

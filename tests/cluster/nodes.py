@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 from clients import Line
@@ -31,14 +33,15 @@ SETTINGS = {
 
 class Node:
     def __init__(self, name: str, place: Place, folder: Path, cluster: str, brokers: str, clock: str = "", authority: Authority = None,
-                 options: dict = None, admin_port: int = 0) -> None:
+                 options: dict = None, admin_port: int = 0, memory: str = "256MiB") -> None:
         """`clock`: for libfaketime, such as `+0 x1.05`; without a rate it sets the date alone. Empty: the machine's clock.
         `authority`: nodes speak TLS to each other, with certificates that it signs for `localhost`.
-        `options`: more options of `cluster`. `admin_port`: for the administration listener; 0: none."""
+        `options`: more options of `cluster`. `admin_port`: for the administration listener; 0: none. `memory`: its limit."""
         self.name = name
         self.place = place
         self.address = (place.address, PORT)
         self.stale_address = (place.address, STALE_PORT)
+        self.admin = f"http://{place.address}:{admin_port}"
         self.peer = f"{place.address}:{PEER_PORT}"
         self.entry = f"{name}={self.peer}={place.address}:{PORT}"  # the map's entry, in the form that `mxkvd cluster` takes
         self.folder = folder
@@ -49,6 +52,7 @@ class Node:
         atexit.register(lambda: self.alive() and self.kill())
         self.config = folder / f"{name}.yaml"
         self.config.write_text(json.dumps(SETTINGS | {
+            "memory": SETTINGS["memory"] | {"limit": memory},
             "listeners": [f"{place.address}:{PORT}", {"address": place.address, "port": STALE_PORT, "reads": "replica"}],
             "cluster": {"name": cluster, "brokers": brokers.split(","), "node": name, "peer": self.peer,
                         "staleness": f"{int(STALENESS_S * 1000)}ms"} | self.certificate(authority) | (options or {})}
@@ -128,6 +132,21 @@ class Node:
             while not reply.endswith(last):
                 reply += line.line() + b"\r\n"
             return reply
+
+    def items(self) -> int:
+        """The number of items in the node's memory, of all its shards."""
+        stats = dict(line.split(b" ", 2)[1:] for line in self.ask(b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
+        return int(stats[b"curr_items"])
+
+    def get(self, path: str) -> tuple:
+        """The status and the text of a page of the administration listener; 0 and the error if it does not answer."""
+        try:
+            with urllib.request.urlopen(self.admin + path, timeout=30) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
 
     def serves(self) -> set:
         """The shards that the node serves now, by its own account."""

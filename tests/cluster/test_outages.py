@@ -7,8 +7,6 @@ import os
 import signal
 import tempfile
 import unittest
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import nodes
@@ -48,17 +46,10 @@ class OutagesTest(unittest.TestCase):
     def cluster(cls, command: str, *words, check: bool = True):
         return nodes.cluster(CLUSTER, cls.brokers, command, *words, check=check, seconds=PATIENCE_S)
 
-    def readiness(self, node: Node) -> tuple:
-        try:
-            with urllib.request.urlopen(f"http://{node.address[0]}:{ADMIN_PORT}/readyz", timeout=10) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-
     def wait_until_ready(self) -> None:
         nodes.wait_until_served(self.nodes, SHARDS, PATIENCE_S)
-        wait_for(lambda: all(self.readiness(node)[0] == 200 for node in self.nodes), "all are ready",
-                 lambda: str([self.readiness(node) for node in self.nodes]), PATIENCE_S)
+        wait_for(lambda: all(node.get("/readyz")[0] == 200 for node in self.nodes), "all are ready",
+                 lambda: str([node.get("/readyz") for node in self.nodes]), PATIENCE_S)
 
     def test_a_lease_is_of_all_nodes_and_changes_while_they_serve(self):
         self.wait_until_ready()
@@ -139,17 +130,12 @@ class OutagesTest(unittest.TestCase):
 
     def test_expired_items_leave_the_memory_of_replicas(self):
         self.wait_until_ready()
-        before = [self.in_memory(node) for node in self.nodes]
+        before = [node.items() for node in self.nodes]
         stored = b"".join(b"ms %c:short%d 1 T1\r\nx\r\n" % (first, i) for first in b"09AZbmxz" for i in range(20))
         self.assertEqual(set(self.nodes[0].ask(stored + b"mn\r\n", b"MN\r\n").splitlines()), {b"HD", b"MN"})
         self.assertIn(b"HD", self.nodes[1].ask(b"mg 0:short0 T3600\r\nms 0:short1 1\r\nx\r\nmd 0:short0\r\nmd 0:short1\r\nmn\r\n", b"MN\r\n"))
-        wait_for(lambda: [self.in_memory(node) for node in self.nodes] == before, "all that has expired is gone",
-                 lambda: f"{before} {[self.in_memory(node) for node in self.nodes]}", PATIENCE_S)
-
-    def in_memory(self, node: Node) -> int:
-        """The number of items in the node's memory, of all its shards."""
-        stats = dict(line.split(b" ", 2)[1:] for line in node.ask(b"stats\r\n", b"END\r\n").splitlines() if line.startswith(b"STAT "))
-        return int(stats[b"curr_items"])
+        wait_for(lambda: [node.items() for node in self.nodes] == before, "all that has expired is gone",
+                 lambda: f"{before} {[node.items() for node in self.nodes]}", PATIENCE_S)
 
     def test_where_all_brokers_are_away_everything_says_so(self):
         self.wait_until_ready()
@@ -164,7 +150,7 @@ class OutagesTest(unittest.TestCase):
             self.assertTrue(first.startswith((b"SERVER_ERROR outcome unknown", b"SERVER_ERROR shard ")), first)
         wait_for(lambda: not any(node.serves() for node in self.nodes), "nobody says that it serves", lambda: nodes.evidence(self.nodes))
         for node in self.nodes:
-            status, text = wait_for(lambda node=node: (found := self.readiness(node)) and found[0] == 503 and found, "not ready")
+            status, text = wait_for(lambda node=node: (found := node.get("/readyz")) and found[0] == 503 and found, "not ready")
             self.assertRegex(text, "the brokers")
             wait_for(lambda node=node: "the brokers are silent" in node.log.read_text(encoding="utf-8"), "a line of it")
         self.assertIn("cluster: librdkafka: ", wait_for(lambda: "librdkafka" in owner.log.read_text(encoding="utf-8") and

@@ -5,54 +5,19 @@ and no acknowledged write is lost.
 
 import contextlib
 import json
-import os
 import re
-import tempfile
 import threading
-import unittest
-import urllib.error
-import urllib.request
-from pathlib import Path
 
-import nodes
-from brokers import Brokers
-from clients import Line, Memcached
-from network import Loopback
+from clients import Line, Writer
+from loopback import PATIENCE_S, LoopbackTest
 from nodes import Node
 from setting import machine, wait_for
 
-CLUSTER = "upgrade"
 SPLITS = "dhlpt"
 LETTERS = "aeimqu"  # a key of each shard begins with one of them
 SHARDS = len(LETTERS)
 REPLICAS = 2
 ITEM_BYTES = 8 << 10
-PATIENCE_S = 180
-ADMIN_PORT = 8080
-
-
-class Writer(threading.Thread):
-    """Writes each key once, to one node after the other, and keeps the acknowledged ones."""
-
-    def __init__(self, number: int, addresses: list) -> None:
-        super().__init__(daemon=True)
-        self.number = number
-        self.connection = Memcached(addresses, first=number, timeout=PATIENCE_S, seed=number)
-        self.over = threading.Event()
-        self.acknowledged = {}
-        self.errors = []  # replies of servers; a connection that a node closes when it ends is none
-
-    def run(self) -> None:
-        written = 0
-        while not self.over.wait(0.01):
-            written += 1
-            key = f"{LETTERS[written % SHARDS]}.{self.number}.{written}"
-            answer = self.connection.set(key, written)
-            if answer.outcome == "ok":
-                self.acknowledged[key] = written
-            elif "ERROR" in answer.text:
-                self.errors.append(answer.text)
-        self.connection.close()
 
 
 class Counter(threading.Thread):
@@ -94,53 +59,22 @@ class Counter(threading.Thread):
 
 
 @machine.needs(machine.long_only(), machine.missing("java", "mvn"))
-class UpgradeTest(unittest.TestCase):
+class UpgradeTest(LoopbackTest):
     def setUp(self) -> None:
-        kept = self.enterContext(tempfile.TemporaryDirectory())
-        self.folder = Path(os.environ.get("MXKV_CLUSTER_LOGS", kept))
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.brokers = Brokers(Path(os.environ.get("MXKV_BROKERS", kept)))
-        self.addCleanup(self.brokers.stop)
-        net = os.getpid() % 200 + 20
-        self.a, self.b, self.c = self.nodes = [
-            Node(name, Loopback(f"127.{net}.1.{i + 1}"), self.folder, CLUSTER, self.brokers.addresses,
-                 options={"patience": "60s", "deadline": "60s"}, admin_port=ADMIN_PORT) for i, name in enumerate("abc")]
-        self.addCleanup(lambda: [node.end() for node in self.nodes])
-        self.cluster("init", "--splits", ",".join(SPLITS), "--replicas", REPLICAS, "--lease", "2s", "--nodes",
-                     ",".join(node.entry for node in self.nodes))
-        for node in self.nodes:
-            node.start()
-        wait_for(lambda: all(node.stats() for node in self.nodes), "all nodes answer", self.evidence)
-        nodes.wait_until_served(self.nodes, SHARDS, PATIENCE_S)
+        self.begin("upgrade", SPLITS, REPLICAS, dict.fromkeys("abc", "256MiB"))
         self.filled = 0
         self.fill(300)
-        self.writers = [Writer(number, [node.address for node in self.nodes]) for number in range(4)]
+        self.writers = [Writer(number, [node.address for node in self.nodes], LETTERS, PATIENCE_S) for number in range(4)]
         self.counter = Counter([node.address for node in self.nodes], self.acknowledged)
         for thread in (*self.writers, self.counter):
             thread.start()
             self.addCleanup(thread.over.set)
 
-    def cluster(self, command: str, *words, check: bool = True):
-        return nodes.cluster(CLUSTER, self.brokers, command, *words, check=check, seconds=PATIENCE_S)
-
-    def evidence(self) -> str:
-        return f"{nodes.evidence(self.nodes)}\n{self.cluster('status', check=False).stdout}"
-
     def fill(self, items: int) -> None:
         """Stores large items of all shards, until there are so many."""
-        value = b"v" * ITEM_BYTES
         for first in range(self.filled, items, 100):
-            sets = b"".join(b"ms %c.fill.%d %d\r\n%s\r\n" % (LETTERS[i % SHARDS].encode(), i, ITEM_BYTES, value)
-                            for i in range(first, first + 100))
-            wait_for(lambda sets=sets: self.stored(sets), "all is stored", self.evidence, PATIENCE_S)
+            self.store(self.c, [b"%c.fill.%d" % (LETTERS[i % SHARDS].encode(), i) for i in range(first, first + 100)], ITEM_BYTES)
             self.filled = first + 100
-
-    def stored(self, sets: bytes) -> bool:
-        """Whether all was stored. Brokers on a busy machine may take longer than a request waits."""
-        try:
-            return set(self.c.ask(sets + b"mn\r\n", b"MN\r\n", PATIENCE_S).splitlines()) == {b"HD", b"MN"}
-        except OSError:
-            return False
 
     def acknowledged(self) -> int:
         return self.filled + sum(len(writer.acknowledged) for writer in self.writers)
@@ -155,15 +89,6 @@ class UpgradeTest(unittest.TestCase):
 
     def errors(self) -> list:
         return [error for thread in (*self.writers, self.counter) for error in thread.errors]
-
-    def get(self, node: Node, path: str) -> tuple:
-        try:
-            with urllib.request.urlopen(f"http://{node.address[0]}:{ADMIN_PORT}{path}", timeout=30) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-        except OSError as error:
-            return 0, str(error)
 
     def lag_of(self, node: Node) -> str:
         """The node's entries in the column `lag` of `mxkvd cluster status`, except replicas that are a few messages behind, as
@@ -188,8 +113,8 @@ class UpgradeTest(unittest.TestCase):
                  lambda: node.log_end(40) + self.evidence(), PATIENCE_S)
         self.await_load()
         node.start()
-        wait_for(lambda: self.get(node, "/readyz")[0] == 200, f"{node.name} is ready",
-                 lambda: f"{self.get(node, '/readyz')}{self.evidence()}", PATIENCE_S)
+        wait_for(lambda: node.get("/readyz")[0] == 200, f"{node.name} is ready",
+                 lambda: f"{node.get('/readyz')}{self.evidence()}", PATIENCE_S)
         wait_for(lambda: self.lag_of(node) == "", f"{node.name} has no lag", self.evidence, PATIENCE_S)
         self.await_load()
         wait_for(lambda: self.owners() == before, f"the shards of {node.name} are back", self.evidence, PATIENCE_S)
