@@ -245,14 +245,14 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
 void ClusterNode::hand_over(int patience_ms) {
   handing_over_.store(true, std::memory_order_relaxed);
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
-  while (open_shards_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end) {
+  while (open_shards_.load(std::memory_order_relaxed) != 0 && hands_over_.load(std::memory_order_relaxed) &&
+         std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
   }
   if (const std::uint32_t left = open_shards_.load(std::memory_order_relaxed); left != 0) {
     const std::string why = status().not_left;
     lines_.warn("cluster: " + std::to_string(left) + (left == 1 ? " shard was" : " shards were") +
-                " not handed over to another node in " + std::to_string(patience_ms) + " ms" +
-                (why.empty() ? std::string{} : ": " + why) +
+                " not handed over to another node" + (why.empty() ? std::string{} : ": " + why) +
                 "; they are unavailable until their lease has run out");
   }
 }

@@ -88,8 +88,8 @@ class ClusterNode {
   [[nodiscard]] CommitGate& gate() noexcept { return pipeline_; }
   /// `wake` wakes a sleeping worker. Start-up only.
   void start(std::function<void(std::size_t)> wake);
-  /// Leaves the shards it owns to other live nodes, and waits until they have them, at most `patience_ms`. A
-  /// warning lists the shards that stay here, and why. Any thread.
+  /// Leaves the shards it owns to other live nodes, and waits until they have them, at most `patience_ms`, and not
+  /// for shards that no live node keeps. A warning lists the shards that stay here, and why. Any thread.
   void hand_over(int patience_ms);
   /// Ends the thread. No worker may run any more.
   void finish();
@@ -127,6 +127,8 @@ class ClusterNode {
   /// Why this shard may not be left to the node; empty: it may.
   [[nodiscard]] std::string obstacle(const std::string& name, const HostedShard& shard,
                                      std::uint64_t now_ns) const;
+  /// Whether another node keeps the shard, or gets it, and does not end.
+  [[nodiscard]] bool may_be_left(const HostedShard& shard) const;
   [[nodiscard]] std::string address_of(std::uint64_t process) const;
   [[nodiscard]] bool lives(std::uint64_t process, std::uint32_t shard) const;
   void take_snapshots(std::uint64_t now_ns);
@@ -195,6 +197,7 @@ class ClusterNode {
   std::string not_left_;
   std::uint64_t ends_ns_ = 0;              ///< when the hand-over began; 0: it has not
   std::atomic<bool> handing_over_{false};  // relaxed: the next tick sees it
+  std::atomic<bool> hands_over_{true};     // relaxed: a shard is being left, or may be
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> open_shards_{0};
   std::thread thread_;

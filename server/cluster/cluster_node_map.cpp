@@ -93,6 +93,14 @@ std::string ClusterNode::obstacle(const std::string& name, const HostedShard& sh
              : name + " is " + std::to_string(own - theirs->position) + " messages behind";
 }
 
+// Silence is measured against the last word of any node: if none arrives, the board is unreachable.
+bool ClusterNode::may_be_left(const HostedShard& shard) const {
+  return std::ranges::any_of(map_.shards[shard.id()].replicas, [&](const std::string& name) {
+    const Neighbour* const node = name == options_.name ? nullptr : alive(name, board_ns_);
+    return node != nullptr && !node->presence.ends();
+  });
+}
+
 std::size_t ClusterNode::moving() const {
   return static_cast<std::size_t>(std::ranges::count_if(hosted_, [](const auto& entry) {
     const HostedShard& shard = *entry.second;
@@ -109,6 +117,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
     presence_ns_ = 0;  // so that other nodes give nothing back to it
   }
   std::uint32_t open = 0;
+  bool hands_over = false;
   not_left_.clear();
   std::size_t moves_now = moving();
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
@@ -117,8 +126,9 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
     if (hosted == hosted_.end()) {
       continue;
     }
-    open += static_cast<std::uint32_t>(hosted->second->open() ||
-                                       hosted->second->engine().now() == Shard::role::leaves);
+    const bool stays = hosted->second->open() || hosted->second->engine().now() == Shard::role::leaves;
+    open += static_cast<std::uint32_t>(stays);
+    hands_over = hands_over || (stays && (!hosted->second->may_leave() || may_be_left(*hosted->second)));
     // A node that lives and cannot claim gets the shard less and less often.
     Moves& moves = moves_[id];
     const std::uint64_t rest_ns = kAtLeastNs << std::min(moves.tries, kMostRestDoublings);
@@ -150,6 +160,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
       moves.last_ns = now_ns;
     }
   }
+  hands_over_.store(hands_over || !ends || now_ns < ends_ns_ + kNoticeNs, std::memory_order_relaxed);
   open_shards_.store(open, std::memory_order_relaxed);
 }
 

@@ -111,7 +111,7 @@ void ClusterNode::tell_presence() {
   presence.behind_ns = settled_ns_ == 0 ? Presence::kNotTold : presence.said_ns - settled_ns_;
   for (const auto& [id, shard] : hosted_) {
     presence.shards.push_back(shard->presence());
-    if (ends_ns_ != 0 && presence.shards.back().role == "follows") {
+    if (ends_ns_ != 0 && presence.shards.back().has_data()) {
       presence.shards.back().role = "ends";
     }
   }

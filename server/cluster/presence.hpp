@@ -47,6 +47,10 @@ struct Presence {
     const auto found = std::ranges::find(shards, shard, &ShardPresence::id);
     return found == shards.end() ? nullptr : &*found;
   }
+  /// The node hands over its shards and ends.
+  [[nodiscard]] bool ends() const {
+    return std::ranges::any_of(shards, [](const ShardPresence& one) { return one.role == "ends"; });
+  }
 
   friend bool operator==(const Presence&, const Presence&) = default;
 };

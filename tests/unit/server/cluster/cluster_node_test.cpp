@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -175,7 +176,25 @@ TEST_F(TwoReplicasTest, ANodeWhoseShardsNoOtherTakesSaysWhy) {
   other_says({{.id = 0, .role = "stranded", .term = 1, .position = 100, .serves = false}});
   end(300);
   EXPECT_THAT(warnings.all(),
-              Contains(HasSubstr("not handed over to another node in 300 ms: shard 0: b says \"stranded\"")));
+              Contains(HasSubstr("not handed over to another node: shard 0: b says \"stranded\"")));
+}
+
+TEST_F(TwoReplicasTest, ANodeDoesNotWaitForNodesThatEnd) {
+  pass_ms(6000);
+  ASSERT_TRUE(node.status().shards[0].presence.serves);
+  other_says({{.id = 0, .role = "ends", .term = 1, .position = 100, .serves = false}});
+  std::atomic<bool> done{false};
+  std::thread handing_over{[&] {
+    node.hand_over(60'000);
+    done = true;
+  }};
+  for (int i = 0; i < 2000 && !done; ++i) {
+    pass_ms(50);
+  }
+  EXPECT_TRUE(done);
+  handing_over.join();
+  EXPECT_THAT(warnings.all(),
+              Contains(HasSubstr("not handed over to another node: shard 0: b says \"ends\"")));
 }
 
 /// Node b owns shard 1, and node a replicates it.
