@@ -3,6 +3,7 @@
 import signal
 import sys
 import time
+import urllib.request  # noqa: F401 - before the harness, whose module http hides the standard library's
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
