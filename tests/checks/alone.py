@@ -46,7 +46,8 @@ def check(build, sources, root):
 def main():
     build, *sources = sys.argv[1:]
     complaints = check(pathlib.Path(build), sources, pathlib.Path(__file__).resolve().parents[2])
-    print("\n".join(complaints))
+    for complaint in complaints:
+        print(complaint)
     sys.exit(bool(complaints))
 
 
