@@ -24,7 +24,7 @@ constexpr std::uint32_t kMovesAtOnce = 2;
 }  // namespace
 
 Forwarder::Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionTable& replies,
-                     asio::io_context& context, Happenings& happenings)
+                     Happenings& happenings)
     : cluster_(cluster),
       routes_(cluster.routes()),
       changes_(routes_.changes().add_worker()),
@@ -34,14 +34,9 @@ Forwarder::Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionT
       rules_{.connect_ns = cluster.options().connect_ms * kNsPerMs,
              .answer_ns = cluster.options().answer_ms * kNsPerMs},
       own_peer_(cluster.routes().peer(cluster.options().own_address)),
-      events_wait_(context, events_.descriptor()),
       lines_(cluster.routes().shards()) {
   cluster.set_forwarder(worker.id().index(), *this);
   replies_.count_changes(changes_);
-}
-
-void Forwarder::close() {
-  events_wait_.release();
 }
 
 std::uint64_t Forwarder::now_ns() const noexcept {
@@ -106,10 +101,10 @@ PeerLink& Forwarder::link(std::uint32_t peer, bool changes) {
 
 bool Forwarder::poll() {
   changes_.look();
-  if (on_way_ == 0 && !events_there_) [[likely]] {
+  if (on_way_ == 0 && !bell_.rings) [[likely]] {
     return false;
   }
-  events_there_ = false;
+  bell_.rings = false;
   while (events_.take([this](PeerLink& link, Readiness now) {
     link.became_ready(now);
     ready_.push_back(&link);
@@ -158,16 +153,6 @@ bool Forwarder::end_turn() {
     next_ns_ = std::min(next_ns_, lines_[shard].look_again_ns);
   }
   return any;
-}
-
-void Forwarder::wait() {
-  if (!std::exchange(events_awaited_, true)) {
-    events_wait_.async_wait(Descriptor::wait_read,
-                            InPlaceHandler{&events_memory_, [this](const boost::system::error_code& error) {
-                                             events_awaited_ = false;
-                                             events_there_ = !error;
-                                           }});
-  }
 }
 
 std::uint64_t Forwarder::most_sleep_ns() const noexcept {

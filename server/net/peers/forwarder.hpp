@@ -27,8 +27,7 @@
 #include "server/cluster/cluster_store.hpp"
 #include "server/net/peers/forwarded_order.hpp"
 #include "server/net/peers/peer_link.hpp"
-#include "server/net/sockets/asio.hpp"
-#include "server/net/sockets/handler_memory.hpp"
+#include "server/net/sockets/socket_events.hpp"
 #include "server/reply/connection_table.hpp"
 #include "server/store/happenings.hpp"
 
@@ -37,12 +36,12 @@ namespace mxkv::server {
 /// Thread-safety: owner worker only.
 class Forwarder final : public RequestForwarder, private PeerLinkOwner {
  public:
-  Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionTable& replies,
-            asio::io_context& context, Happenings& happenings);
+  Forwarder(ClusterStore& cluster, runtime::Worker& worker, ConnectionTable& replies, Happenings& happenings);
   /// Sets the TLS settings for other nodes; not called: no TLS. Before the worker runs.
   void set_tls(const TlsDoor* tls) noexcept { rules_.tls = tls; }
-  /// Cancels its waits. The context must run once more before this is destroyed.
-  void close();
+  /// Readable while a reply may have come; rings bell() in its worker's set.
+  [[nodiscard]] int events() const noexcept { return events_.descriptor(); }
+  [[nodiscard]] Bell& bell() noexcept { return bell_; }
 
   [[nodiscard]] std::unique_ptr<ForwardedRequest> take() override;
   void forward(std::unique_ptr<ForwardedRequest> request) override;
@@ -52,8 +51,6 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   bool poll();
   /// Called at the end of a round: sends the requests that were given. Returns whether there were any.
   bool end_turn();
-  /// Called before the worker sleeps: arriving replies wake it.
-  void wait();
   /// How long the worker may sleep at most, in ns.
   [[nodiscard]] std::uint64_t most_sleep_ns() const noexcept;
 
@@ -102,10 +99,7 @@ class Forwarder final : public RequestForwarder, private PeerLinkOwner {
   std::uint32_t own_peer_;
   ForwardCounters counters_;
   SocketEvents<PeerLink> events_;
-  Descriptor events_wait_;
-  HandlerMemory events_memory_;
-  bool events_awaited_ = false;
-  bool events_there_ = false;
+  Bell bell_;
   std::vector<std::unique_ptr<PeerLink>> links_;  ///< two of each peer, by its number; null: not needed yet
   std::vector<PeerLink*> ready_;
   ForwardedOrder order_;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "protocol/reply.hpp"
@@ -16,10 +15,10 @@ namespace mxkv::server {
 
 namespace {
 constexpr int kAcceptedAtOnce = 64;
-constexpr std::chrono::milliseconds kBackOff{100};
+constexpr std::uint64_t kBackOffNs = 100'000'000;
 /// Closed connections may still be counted, and their descriptors still be open, for a moment. Clients are
 /// refused only if there are too many connections after this time.
-constexpr std::chrono::milliseconds kGrace{10};
+constexpr std::uint64_t kGraceNs = 10'000'000;
 }  // namespace
 
 bool Listener::is_unix(int socket) noexcept {
@@ -28,43 +27,35 @@ bool Listener::is_unix(int socket) noexcept {
   return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
 }
 
-void Listener::wait() {
-  socket_.async_wait(
-      Descriptor::wait_read,
-      InPlaceHandler{&wait_memory_, [this](const boost::system::error_code& error) { ready_ = !error; }});
-}
-
-void Listener::accept_waiting() {
-  if (!ready_) [[likely]] {
-    return;
-  }
-  ready_ = false;
+void Listener::accept_now(std::uint64_t now_ns) {
+  bell_.rings = true;  // as long as there may be more
+  again_ns_ = kNever;
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
     if (counters_.open.load(std::memory_order_relaxed) >= most() && !grace_given_) {
       grace_given_ = true;
-      wait_later(kGrace);
+      again_ns_ = now_ns + kGraceNs;
       return;
     }
-    const int socket = ::accept4(socket_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int socket = ::accept4(socket_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (socket >= 0) {
       shortage_.end();
       take(socket);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       if (std::exchange(grace_given_, true)) {
         refuse_waiting(errno);
-        wait_later(kBackOff);
+        again_ns_ = now_ns + kBackOffNs;
       } else {
-        wait_later(kGrace);
+        again_ns_ = now_ns + kGraceNs;
       }
       return;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       shortage_.end();  // accept4() takes a descriptor before it looks for a connection, so there is one
+      bell_.rings = false;
       break;
     }
     // Otherwise the client left before its connection was accepted: take the next one.
   }
   grace_given_ = false;
-  wait();
 }
 
 void Listener::take(int socket) {
@@ -97,7 +88,7 @@ void Listener::refuse_waiting(int error) {
   shortage_.begin(error);
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
     shortage_.keep_reserve();
-    const int socket = shortage_.accept(socket_.native_handle());
+    const int socket = shortage_.accept(socket_);
     if (socket < 0) {
       break;
     }
@@ -107,27 +98,12 @@ void Listener::refuse_waiting(int error) {
   shortage_.keep_reserve();
 }
 
-// During a shortage of descriptors the listener retries even if no client comes: otherwise it would not
-// notice the end.
-void Listener::wait_later(std::chrono::milliseconds time) {
-  backoff_.expires_after(time);
-  backoff_.async_wait(InPlaceHandler{&backoff_memory_, [this](const boost::system::error_code& error) {
-                                       if (error) {
-                                         return;
-                                       }
-                                       if (shortage_.lasts()) {
-                                         ready_ = true;
-                                       } else {
-                                         wait();
-                                       }
-                                     }});
-}
-
-void Listener::close() {
-  boost::system::error_code ignored;
-  socket_.close(ignored);
-  backoff_.cancel();
-  ready_ = false;
+void Listener::close() noexcept {
+  if (socket_ >= 0) {
+    ::close(std::exchange(socket_, -1));
+  }
+  bell_.rings = false;
+  again_ns_ = kNever;
 }
 
 }  // namespace mxkv::server

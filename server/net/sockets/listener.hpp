@@ -1,17 +1,16 @@
 // One listening socket: accepts clients and hands the new sockets to the workers.
 //
-// It lives on one worker. When the process has no descriptor left, it retries at intervals, because the
-// listening socket stays readable and would keep the worker busy. Clients that wait then are refused.
+// It lives on one worker, whose set of events rings its bell when a client comes. When the process has no
+// descriptor left, it retries at intervals; clients that wait then are refused.
 #pragma once
 
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 
 #include "config/options.hpp"
 #include "server/net/observe/net_counters.hpp"
-#include "server/net/sockets/asio.hpp"
 #include "server/net/sockets/descriptor_shortage.hpp"
-#include "server/net/sockets/handler_memory.hpp"
+#include "server/net/sockets/socket_events.hpp"
 
 namespace mxkv::server {
 
@@ -38,10 +37,9 @@ class SocketReceiver {
 class Listener {
  public:
   /// Takes over `socket`, which listens and is non-blocking. `limits` are read at each accept.
-  Listener(const Executor& executor, int socket, ConnectionCounters& counters, DescriptorShortage& shortage,
-           const config::LimitOptions& limits, SocketReceiver& receiver)
-      : socket_(executor, socket),
-        backoff_(executor),
+  Listener(int socket, ConnectionCounters& counters, DescriptorShortage& shortage,
+           const config::LimitOptions& limits, SocketReceiver& receiver) noexcept
+      : socket_(socket),
         counters_(counters),
         shortage_(shortage),
         limits_(limits),
@@ -49,16 +47,25 @@ class Listener {
         reserve_(is_unix(socket) ? kReserve : 0) {}
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
+  ~Listener() { close(); }
 
   /// Connections over the limit that unix sockets still accept, so that an administrator can find out why the
   /// limit is reached.
   static constexpr std::uint32_t kReserve = 8;
 
-  /// Waits for connections.
-  void wait();
-  /// Accepts the connections that wait.
-  void accept_waiting();
-  void close();
+  /// To be rung when its socket becomes readable.
+  [[nodiscard]] Bell& bell() noexcept { return bell_; }
+  /// Accepts the connections that wait, if any came since, or if it is time to look again.
+  void accept_waiting(std::uint64_t now_ns) {
+    if (now_ns >= again_ns_ || (bell_.rings && again_ns_ == kNever)) [[unlikely]] {
+      accept_now(now_ns);
+    }
+  }
+  /// How long from `now_ns` it needs no look unless its bell rings.
+  [[nodiscard]] std::uint64_t most_wait_ns(std::uint64_t now_ns) const noexcept {
+    return again_ns_ != kNever ? again_ns_ - std::min(again_ns_, now_ns) : bell_.rings ? 0 : kNever;
+  }
+  void close() noexcept;
 
  private:
   [[nodiscard]] static bool is_unix(int socket) noexcept;
@@ -66,22 +73,22 @@ class Listener {
   [[nodiscard]] std::uint64_t most() const noexcept {
     return receiver_.is_limited() ? std::uint64_t{limits_.connections} + reserve_ : ~std::uint64_t{0};
   }
-  void wait_later(std::chrono::milliseconds time);
+  void accept_now(std::uint64_t now_ns);
   void take(int socket);
   void refuse(int socket);
   void refuse_waiting(int error);
 
-  Descriptor socket_;
-  Timer backoff_;
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+
+  int socket_;  ///< -1: closed
   ConnectionCounters& counters_;
   DescriptorShortage& shortage_;
   const config::LimitOptions& limits_;
   SocketReceiver& receiver_;
   std::uint32_t reserve_;
-  bool ready_ = false;
+  Bell bell_;
+  std::uint64_t again_ns_ = kNever;  ///< it looks no earlier; kNever: when its bell rings
   bool grace_given_ = false;
-  HandlerMemory wait_memory_;
-  HandlerMemory backoff_memory_;
 };
 
 }  // namespace mxkv::server

@@ -12,20 +12,25 @@
 // they exist (read_on). A socket's output is watched only while it is stuck, because a unix socket sends an
 // event each time its client reads.
 //
-// Asio keeps the rest: listeners and timers. The worker sleeps in Asio's context, where descriptor() is one
-// more wait.
+// The worker sleeps in this set, too: wait() keeps what it was told for the next take(), so that a request
+// that comes alone costs one wait, one read and one send. Everything else that ends a worker's sleep, such as
+// a listening socket, is in the set with a bell.
 #pragma once
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <limits>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "runtime/base/assert.hpp"
 
@@ -39,17 +44,22 @@ struct Readiness {
   bool reset;    ///< it has an error: no reply reaches the other side
 };
 
+/// Rings when a descriptor that belongs to no `Owner` became ready. Who it is for looks, and silences it.
+struct alignas(std::uint64_t) Bell {
+  bool rings = false;
+};
+
 /// Thread-safety: owner worker only, except wake(). `Owner`: the object that a socket's events are for.
 template <class Owner>
 class SocketEvents {
  public:
   static constexpr std::size_t kMostAtOnce = 256;
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
   /// Throws std::system_error when the system has no descriptor left.
   SocketEvents()
       : set_(checked(::epoll_create1(EPOLL_CLOEXEC))), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    epoll_event event{.events = EPOLLIN | EPOLLET, .data = {.ptr = nullptr}};
-    if (wake_ < 0 || ::epoll_ctl(set_, EPOLL_CTL_ADD, wake_, &event) != 0) {
+    if (wake_ < 0 || !control(EPOLL_CTL_ADD, wake_, 0, EPOLLIN | EPOLLET)) {
       const int error = errno;
       close_all();
       throw std::system_error(error, std::generic_category(), "descriptors for a worker's sockets");
@@ -62,7 +72,12 @@ class SocketEvents {
   /// Reports events of the socket from now on, until it is closed or removed. `owner` must live as long.
   /// False: the system has no room.
   [[nodiscard]] bool add(int socket, Owner& owner) noexcept {
-    return control(EPOLL_CTL_ADD, socket, owner, kInput);
+    return control(EPOLL_CTL_ADD, socket, word_of(owner), kInput);
+  }
+  /// Rings `bell` when `descriptor` becomes readable, until it is closed or removed; `more_events` as epoll(7)
+  /// has them. `bell` must live as long. False: the system has no room.
+  [[nodiscard]] bool add(int descriptor, Bell& bell, std::uint32_t more_events) noexcept {
+    return control(EPOLL_CTL_ADD, descriptor, word_of(bell) | kIsBell, EPOLLIN | more_events);
   }
   /// Stops reporting. Another set that adds the socket reports it at once if it is ready by then.
   void remove(int socket) noexcept {
@@ -72,40 +87,50 @@ class SocketEvents {
   /// Sets whether to report when the socket takes bytes. If it does so already, that is reported, too.
   void watch_output(int socket, Owner& owner, bool watched) noexcept {
     [[maybe_unused]] const bool done =
-        control(EPOLL_CTL_MOD, socket, owner, watched ? kInput | EPOLLOUT : kInput);
+        control(EPOLL_CTL_MOD, socket, word_of(owner), watched ? kInput | EPOLLOUT : kInput);
     MXKV_ASSERT(done, "a socket that was added stays until it is closed");
   }
 
-  /// Calls tell(owner, readiness) for at most kMostAtOnce sockets that became ready; `tell` closes none.
-  /// Returns whether there may be more. Does not wait.
+  /// Waits until take() has anything to report, wake() was called since the last take(), or `timeout_ns`
+  /// passed. Sockets are closed or removed only after the take() that follows.
+  void wait(std::uint64_t timeout_ns) noexcept {
+    if (kept_ == 0) {
+      kept_ = at_least_none(wait_for(timeout_ns));
+    }
+  }
+  /// Calls tell(owner, readiness) for at most kMostAtOnce sockets that became ready; `tell` closes none. Rings
+  /// bells. Returns whether there may be more. Does not wait.
   template <class F>
   [[nodiscard]] bool take(const F& tell) {
-    const int count = ::epoll_wait(set_, events_.data(), static_cast<int>(events_.size()), 0);
-    for (const epoll_event& event :
-         std::span{events_}.first(static_cast<std::size_t>(count < 0 ? 0 : count))) {
-      if (event.data.ptr != nullptr) {  // otherwise it is wake()'s event, which has done its part
+    const std::size_t count = kept_ > 0 ? std::exchange(kept_, 0) : at_least_none(poll());
+    for (const epoll_event& event : std::span{events_}.first(count)) {
+      const std::uint64_t word = event.data.u64;
+      if ((word & kIsBell) != 0) {
+        reinterpret_cast<Bell*>(word & ~kIsBell)->rings = true;
+      } else if (word != 0) {  // otherwise it is wake()'s event, which has done its part
         const std::uint32_t bits = event.events;
         const bool over = (bits & (EPOLLERR | EPOLLHUP)) != 0;
         const bool read_on = over || (bits & (EPOLLRDHUP | EPOLLPRI)) != 0;
-        tell(*static_cast<Owner*>(event.data.ptr), Readiness{.input = read_on || (bits & EPOLLIN) != 0,
-                                                             .read_on = read_on,
-                                                             .output = over || (bits & EPOLLOUT) != 0,
-                                                             .reset = (bits & EPOLLERR) != 0});
+        tell(*reinterpret_cast<Owner*>(word), Readiness{.input = read_on || (bits & EPOLLIN) != 0,
+                                                        .read_on = read_on,
+                                                        .output = over || (bits & EPOLLOUT) != 0,
+                                                        .reset = (bits & EPOLLERR) != 0});
       }
     }
-    return count == static_cast<int>(events_.size());
+    return count == events_.size();
   }
 
-  /// Makes descriptor() readable until the next take(). Any thread.
+  /// Ends a wait() until the next take(). Any thread.
   void wake() noexcept {
     const std::uint64_t one = 1;  // never read: each write is an event
     [[maybe_unused]] const auto bytes = ::write(wake_, &one, sizeof one);
   }
-  /// Readable while take() has anything to report.
+  /// Readable while take() has anything to report; for a set that is part of another.
   [[nodiscard]] int descriptor() const noexcept { return set_; }
 
  private:
   static constexpr std::uint32_t kInput = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET;
+  static constexpr std::uint64_t kIsBell = 1;  ///< mark in an event's word, which is an address
 
   static int checked(int descriptor) {
     if (descriptor < 0) {
@@ -113,9 +138,40 @@ class SocketEvents {
     }
     return descriptor;
   }
-  [[nodiscard]] bool control(int what, int socket, Owner& owner, std::uint32_t events) noexcept {
-    epoll_event event{.events = events, .data = {.ptr = &owner}};
-    return ::epoll_ctl(set_, what, socket, &event) == 0;
+  template <class T>
+  static std::uint64_t word_of(T& object) noexcept {
+    static_assert(alignof(T) > kIsBell, "the mark is no part of the address");
+    return reinterpret_cast<std::uintptr_t>(&object);
+  }
+  static std::size_t at_least_none(int count) noexcept {
+    return static_cast<std::size_t>(std::max(count, 0));
+  }
+  [[nodiscard]] bool control(int what, int descriptor, std::uint64_t word, std::uint32_t events) noexcept {
+    epoll_event event{.events = events, .data = {.u64 = word}};
+    return ::epoll_ctl(set_, what, descriptor, &event) == 0;
+  }
+  [[nodiscard]] int poll(int timeout_ms = 0) noexcept {
+    return ::epoll_wait(set_, events_.data(), static_cast<int>(events_.size()), timeout_ms);
+  }
+  // Kernels before 5.11 wait for whole milliseconds only.
+  [[nodiscard]] int wait_for(std::uint64_t timeout_ns) noexcept {
+    constexpr std::uint64_t kNsPerMs = 1'000'000;
+    constexpr std::uint64_t kNsPerS = 1'000'000'000;
+    if (timeout_ns == 0 || timeout_ns == kForever) {
+      return poll(timeout_ns == 0 ? 0 : -1);
+    }
+    if (waits_by_ns_) {
+      const timespec time{.tv_sec = static_cast<std::time_t>(timeout_ns / kNsPerS),
+                          .tv_nsec = static_cast<long>(timeout_ns % kNsPerS)};
+      const int count =
+          ::epoll_pwait2(set_, events_.data(), static_cast<int>(events_.size()), &time, nullptr);
+      if (count >= 0 || errno != ENOSYS) [[likely]] {
+        return count;
+      }
+      waits_by_ns_ = false;
+    }
+    const std::uint64_t ms = timeout_ns / kNsPerMs + (timeout_ns % kNsPerMs != 0 ? 1 : 0);
+    return poll(static_cast<int>(std::min<std::uint64_t>(ms, std::numeric_limits<int>::max())));
   }
   void close_all() noexcept {
     ::close(set_);
@@ -126,6 +182,8 @@ class SocketEvents {
 
   int set_;
   int wake_;
+  bool waits_by_ns_ = true;
+  std::size_t kept_ = 0;  ///< of events_, told by wait() and not taken yet
   std::array<epoll_event, kMostAtOnce> events_;
 };
 

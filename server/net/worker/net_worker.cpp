@@ -1,8 +1,9 @@
 #include "server/net/worker/net_worker.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <cerrno>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "runtime/base/assert.hpp"
@@ -26,8 +27,13 @@ SessionStore& store_of(const NetShared& shared, Store& store) noexcept {
   return shared.cluster != nullptr ? static_cast<SessionStore&>(*shared.cluster) : store;
 }
 
-/// How often a busy worker looks at listeners and timers.
-constexpr std::uint64_t kContextEveryNs = 250'000;
+/// How long a worker sleeps at most until items expire. At least once a second it looks at the clock, because
+/// debugtime may move that.
+std::uint64_t sweep_wait_ns(std::uint64_t at_us, std::uint64_t now_us) noexcept {
+  constexpr std::uint64_t kLeastUs = 1000;
+  constexpr std::uint64_t kMostUs = 1'000'000;
+  return std::clamp(at_us - std::min(at_us, now_us), kLeastUs, kMostUs) * 1000;
+}
 
 }  // namespace
 
@@ -36,11 +42,6 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
                      Credentials& credentials, const config::StatsOptions& stats)
     : ConnectionHost(shared, worker, store_of(shared, store), directory, input, limits, admin, credentials),
       store_(store),
-      context_(BOOST_ASIO_CONCURRENCY_HINT_UNSAFE),
-      context_stays_(context_.get_executor()),
-      events_wait_(context_, events_.descriptor()),
-      times_(context_),
-      sweep_(context_),
       shortage_(worker.runtime().clock(), shared.connections, shared.log),
       balancer_(balance_peers(worker.runtime(), shared), worker.id().index(), shared.balance) {
   if (shared.disk != nullptr) {
@@ -48,8 +49,10 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
     disk_.broken = shared.disk->broken();
   }
   if (shared.cluster != nullptr) {
-    forwarder_ =
-        std::make_unique<Forwarder>(*shared.cluster, worker, directory, context_, store.happenings());
+    forwarder_ = std::make_unique<Forwarder>(*shared.cluster, worker, directory, store.happenings());
+    if (!events_.add(forwarder_->events(), forwarder_->bell(), 0)) {
+      throw std::system_error(errno, std::generic_category(), "other nodes among a worker's sockets");
+    }
   }
   host_.watch_hub = &store.watch_hub();
   host_.happenings = &store.happenings();
@@ -69,20 +72,12 @@ NetWorker::~NetWorker() {
   for (Listener& listener : listeners_) {
     listener.close();
   }
-  events_wait_.release();
-  if (forwarder_ != nullptr) {
-    forwarder_->close();
-  }
-  times_.timer.cancel();
-  sweep_.timer.cancel();
-  // The contexts' waits refer to these objects until their handlers have run. Closed connections get no more
-  // turns.
+  // Closed connections get no more turns.
   for (Connection* connection = first_ready_; connection != nullptr;
        connection = connection->links.next_ready) {
     connection->links.ready = false;
   }
   send_turns_.clear([](Connection& connection) { connection.links.waits_to_send = false; });
-  context_.poll();
   delete_closed();
   MXKV_ASSERT(closed_.empty(), "closed connections are in no list");
 }
@@ -95,40 +90,26 @@ void NetWorker::take_events() {
   const auto tell = [](Connection& connection, Readiness now) { connection.became_ready(now); };
   for (std::size_t taken = 0; taken < kMostTaken && events_.take(tell); ++taken) {
   }
-  if (now_ns() >= next_context_ns_) {
-    next_context_ns_ = now_ns() + kContextEveryNs;
-    context_.poll();
-    if (balancer_.due(now_ns())) [[unlikely]] {
-      balance();
-    }
-  }
-}
-
-// The wait only wakes the worker. The next round takes the events.
-void NetWorker::wait_for_events() {
-  if (!std::exchange(events_awaited_, true)) {
-    events_wait_.async_wait(
-        Descriptor::wait_read,
-        InPlaceHandler{&events_memory_,
-                       [this](const boost::system::error_code& /*error*/) { events_awaited_ = false; }});
-  }
 }
 
 bool NetWorker::poll(runtime::Worker& /*worker*/) {
+  take_events();  // first, because from then on sockets may be closed
   if (disk() != nullptr) [[unlikely]] {
     begin_disk_round();
   }
   ++host_.turn;
   host_.directory.share().update_limit();
   host_.input.share().update_limit();
-  take_events();
+  if (balancer_.due(now_ns())) [[unlikely]] {
+    balance();
+  }
   if (forwarder_ != nullptr) [[unlikely]] {
     ready_act_ = forwarder_->poll() || ready_act_;
   }
   for (Listener& listener : listeners_) {
-    listener.accept_waiting();
+    listener.accept_waiting(now_ns());
   }
-  if (times_due_) [[unlikely]] {
+  if (now_ns() >= times_ns_) [[unlikely]] {
     check_times();
   }
   if (!host_.logging_in.empty() && logins_judged_.exchange(false, std::memory_order_acquire)) [[unlikely]] {
@@ -194,7 +175,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     any = admit(host_.handshakes, host_.handshake_room()) || any;
   }
   if (host_.input.share().is_short() || sending_waits_ > 0) [[unlikely]] {
-    arm_timer();
+    set_times();
   }
   tell_of_closed();
   if (worker.task_heap().wants_trim() && now_ns() >= next_trim_ns_) [[unlikely]] {
@@ -233,7 +214,15 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (told_waits_ && disk()->most_wait_ns() != 0) [[unlikely]] {
     timeout_ns = std::min(timeout_ns, kLateLookNs);
   }
-  arm_sweep_timer();
+  for (const Listener& listener : listeners_) {
+    timeout_ns = std::min(timeout_ns, listener.most_wait_ns(now_ns()));
+  }
+  if (times_ns_ != kForever) {
+    timeout_ns = std::min(timeout_ns, times_ns_ - std::min(times_ns_, now_ns()));
+  }
+  if (const std::uint64_t at_us = store_.sweep().wake_at_us(); at_us != ExpirySweep::kNever) [[unlikely]] {
+    timeout_ns = std::min(timeout_ns, sweep_wait_ns(at_us, worker.now_us()));
+  }
   if (worker.task_heap().wants_trim()) {
     timeout_ns = std::min(timeout_ns, kTrimEveryNs);
   }
@@ -243,15 +232,7 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (tls_left_ > 0) [[unlikely]] {
     timeout_ns = std::min(timeout_ns, trim_system_memory());
   }
-  wait_for_events();
-  if (forwarder_ != nullptr) [[unlikely]] {
-    forwarder_->wait();
-  }
-  if (timeout_ns == kForever) {
-    context_.run_one();
-  } else {
-    context_.run_one_for(std::chrono::nanoseconds{timeout_ns});
-  }
+  events_.wait(timeout_ns);
 }
 
 // Returns true: as long as a connection is in the queue, the next round must come.
@@ -267,8 +248,10 @@ bool NetWorker::send_in_turn() {
 
 void NetWorker::listen(int socket, SocketReceiver& receiver) {
   shortage_.keep_reserve();
-  listeners_.emplace_back(context_.get_executor(), socket, shared_.connections, shortage_, limits_, receiver)
-      .wait();
+  Listener& listener = listeners_.emplace_back(socket, shared_.connections, shortage_, limits_, receiver);
+  if (!events_.add(socket, listener.bell(), EPOLLET)) {
+    throw std::system_error(errno, std::generic_category(), "a listening socket among a worker's sockets");
+  }
 }
 
 void NetWorker::set_limits(const config::LimitOptions& limits) {
@@ -279,7 +262,7 @@ void NetWorker::set_limits(const config::LimitOptions& limits) {
   }
   host_.take_limits();
   static_cast<void>(review());
-  arm_timer();
+  set_times();
 }
 
 void NetWorker::adopt(int socket, const Door& door) {
@@ -299,7 +282,7 @@ void NetWorker::adopted(Connection& connection) {
     connection.close();
     return;
   }
-  arm_timer();
+  set_times();
   if (draining_) {
     connection.drain();
   }
@@ -321,11 +304,11 @@ void NetWorker::drain() {
   }
 }
 
-// A coarse clock. It runs only while a connection could time out, so an idle daemon has no timer.
-void NetWorker::arm_timer() {
+// A coarse clock. It runs only while a connection could time out, so an idle daemon does not wake up.
+void NetWorker::set_times() {
   const config::LimitOptions& limits = limits_;
   const bool idle_matters = limits.idle_timeout_ms != 0 && connections_ != nullptr;
-  if (times_.armed ||
+  if (times_ns_ != kForever ||
       (!idle_matters && sending_waits_ == 0 && handshakes_ == 0 && !host_.input.share().is_short())) {
     return;
   }
@@ -336,38 +319,16 @@ void NetWorker::arm_timer() {
   if (handshakes_ > 0) {
     shortest_ms = std::min(shortest_ms, limits.handshake_ms);
   }
-  times_.armed = true;
-  times_.timer.expires_after(std::chrono::milliseconds{std::clamp(shortest_ms / 8, 10U, 1000U)});
-  times_.timer.async_wait(InPlaceHandler{&times_.memory, [this](const boost::system::error_code& error) {
-                                           times_.armed = false;
-                                           times_due_ = !error;
-                                         }});
-}
-
-// Called before the worker sleeps, because items may expire meanwhile. Then it wakes the worker at least once
-// a second, because debugtime may move the clock.
-void NetWorker::arm_sweep_timer() {
-  const std::uint64_t at_us = store_.sweep().wake_at_us();
-  if (at_us == ExpirySweep::kNever || sweep_.armed) [[likely]] {
-    return;
-  }
-  constexpr std::uint64_t kLeastUs = 1000;
-  constexpr std::uint64_t kMostUs = 1'000'000;
-  const std::uint64_t now_us = host_.worker.now_us();
-  sweep_.armed = true;
-  sweep_.timer.expires_after(
-      std::chrono::microseconds{std::clamp(at_us - std::min(at_us, now_us), kLeastUs, kMostUs)});
-  sweep_.timer.async_wait(InPlaceHandler{
-      &sweep_.memory, [this](const boost::system::error_code& /*error*/) { sweep_.armed = false; }});
+  times_ns_ = now_ns() + std::uint64_t{std::clamp(shortest_ms / 8, 10U, 1000U)} * 1'000'000;
 }
 
 void NetWorker::check_times() {
-  times_due_ = false;
+  times_ns_ = kForever;
   for (Connection* connection = connections_; connection != nullptr;) {
     std::exchange(connection, connection->links.next)->check_times(now_ns());
   }
   make_room();
-  arm_timer();
+  set_times();
 }
 
 }  // namespace mxkv::server

@@ -6,8 +6,8 @@
 // replies leave in few system calls. With deep pipelines, a few connections fill a round. block() only learns
 // that a socket is ready: it runs outside of the worker's epoch, where no task may be made.
 //
-// Each round asks the kernel once about all connections. Asio's context, which has the listeners and timers,
-// is polled only at intervals. To sleep, the worker waits in the context for all of them.
+// Each round asks the kernel once about all connections, listeners and other nodes. To sleep, the worker
+// waits for the same, at most until the next of its times.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,7 @@
 #include "server/net/connection/connection_host.hpp"
 #include "server/net/peers/forwarder.hpp"
 #include "server/net/session/admin_source.hpp"
-#include "server/net/sockets/asio.hpp"
 #include "server/net/sockets/descriptor_shortage.hpp"
-#include "server/net/sockets/handler_memory.hpp"
 #include "server/net/sockets/listener.hpp"
 #include "server/net/users/credentials.hpp"
 #include "server/net/worker/balancer.hpp"
@@ -95,9 +93,7 @@ class NetWorker final : public runtime::Poller,
   [[nodiscard]] bool send_in_turn();
   void hand_over(Connection& connection, NetWorker& taker);
   void take_events();
-  void wait_for_events();
-  void arm_timer();
-  void arm_sweep_timer();
+  void set_times();
   void check_times();
   /// Returns after how long to call it again; kForever: not before more TLS connections have ended.
   [[nodiscard]] std::uint64_t trim_system_memory();
@@ -119,22 +115,7 @@ class NetWorker final : public runtime::Poller,
   [[nodiscard]] std::vector<std::pair<std::size_t, Connection*>> holders(const Bytes& bytes);
 
   Store& store_;
-  asio::io_context context_;
-  asio::executor_work_guard<Executor> context_stays_;  ///< the context runs even if nothing waits in it
-  Descriptor events_wait_;                             ///< waits for events() while the worker sleeps
-  HandlerMemory events_memory_;
-  bool events_awaited_ = false;
-  std::uint64_t next_context_ns_ = 0;
-  /// A timer of the context that is armed when something could be due, and then waits in place.
-  struct Alarm {
-    explicit Alarm(asio::io_context& context) : timer(context) {}
-    Timer timer;
-    HandlerMemory memory;
-    bool armed = false;
-  };
-  Alarm times_;  ///< for connections that time out
-  Alarm sweep_;  ///< for items that expire
-  bool times_due_ = false;
+  std::uint64_t times_ns_ = kForever;     ///< when to look for connections that time out
   std::unique_ptr<Forwarder> forwarder_;  ///< null: no cluster
   DescriptorShortage shortage_;           ///< of its listeners
   std::deque<Listener> listeners_;

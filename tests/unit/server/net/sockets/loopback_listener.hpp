@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace mxkv::server::test {
 
@@ -22,11 +23,17 @@ class LoopbackListener {
     socklen_t bytes = sizeof at_;
     EXPECT_EQ(::getsockname(socket_, reinterpret_cast<sockaddr*>(&at_), &bytes), 0);
   }
-  ~LoopbackListener() { ::close(socket_); }
+  ~LoopbackListener() {
+    if (socket_ >= 0) {
+      ::close(socket_);
+    }
+  }
   LoopbackListener(const LoopbackListener&) = delete;
   LoopbackListener& operator=(const LoopbackListener&) = delete;
 
   [[nodiscard]] int socket() const { return socket_; }
+  /// The same, which the caller closes from now on.
+  [[nodiscard]] int release() { return std::exchange(socket_, -1); }
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(ntohs(at_.sin_port)); }
   /// The client's end of a connection that waits to be accepted.
   [[nodiscard]] int connect() const {

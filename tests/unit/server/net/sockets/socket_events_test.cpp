@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace mxkv::server::test {
 namespace {
@@ -235,6 +237,30 @@ TEST_P(Events, EachWakeEndsOneSleepAndReportsNoSocket) {
   EXPECT_FALSE(wakes());
 }
 
+TEST_P(Events, AWaitKeepsWhatItWasToldForTheNextTake) {
+  pair_.send("one");
+  events_.wait(SocketEvents<Pair>::kForever);
+  events_.wait(SocketEvents<Pair>::kForever);  // the first one's events are not taken yet
+  pair_.send("two");
+  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(told(), 1) << "of the bytes that came after the wait";
+  EXPECT_EQ(told(), 0);
+  EXPECT_EQ(pair_.received(), "onetwo");
+}
+
+TEST_P(Events, AWaitEndsByAWakeOrByItsTime) {
+  events_.wake();
+  events_.wait(SocketEvents<Pair>::kForever);
+  EXPECT_EQ(told(), 0);
+  events_.wait(0);
+  events_.wait(1);
+  events_.wait(1'000'001);
+  EXPECT_EQ(told(), 0);
+  events_.wake();
+  events_.wait(~std::uint64_t{0} - 1);
+  EXPECT_EQ(told(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Sockets, Events, testing::Bool(),
                          [](const auto& kind) { return kind.param ? "Tcp" : "Unix"; });
 
@@ -251,6 +277,49 @@ TEST(EventsOfMany, ThatDoNotFitAtOnceComeTheNextTime) {
   EXPECT_FALSE(events.take(tell));
   for (const Pair& pair : pairs) {
     EXPECT_EQ(pair.told, 1);
+  }
+}
+
+TEST(EventsOfMany, AWaitIsToldOfAsManyAsATake) {
+  SocketEvents<Pair> events;
+  std::deque<Pair> pairs(SocketEvents<Pair>::kMostAtOnce + 3);
+  for (Pair& pair : pairs) {
+    pair.unix_sockets();
+    ASSERT_TRUE(events.add(pair.own, pair));
+    pair.send("x");
+  }
+  events.wait(SocketEvents<Pair>::kForever);
+  std::size_t told = 0;
+  const auto tell = [&told](Pair& /*pair*/, Readiness /*now*/) { ++told; };
+  EXPECT_TRUE(events.take(tell));
+  EXPECT_FALSE(events.take(tell));
+  EXPECT_EQ(told, pairs.size());
+}
+
+TEST(EventsOfMany, ABellRingsForADescriptorThatHasNoOwner) {
+  SocketEvents<Pair> events;
+  SocketEvents<Pair> inner;
+  Bell bell;
+  ASSERT_TRUE(events.add(inner.descriptor(), bell, 0));
+  Pair pair;
+  pair.unix_sockets();
+  ASSERT_TRUE(inner.add(pair.own, pair));
+  const auto tell = [](Pair& told, Readiness /*now*/) { ++told.told; };
+  EXPECT_FALSE(events.take(tell));
+  EXPECT_FALSE(bell.rings);
+  for (int time = 0; time < 2; ++time) {
+    pair.send("x");
+    events.wait(SocketEvents<Pair>::kForever);
+    EXPECT_FALSE(bell.rings) << "it rings when events are taken";
+    EXPECT_FALSE(events.take(tell));
+    EXPECT_TRUE(std::exchange(bell.rings, false));
+    EXPECT_EQ(std::exchange(pair.told, 0), 0);
+    EXPECT_FALSE(events.take(tell));
+    EXPECT_TRUE(std::exchange(bell.rings, false)) << "as long as nobody takes the inner set's events";
+    EXPECT_FALSE(inner.take(tell));
+    EXPECT_EQ(std::exchange(pair.told, 0), 1);
+    EXPECT_FALSE(events.take(tell));
+    EXPECT_FALSE(bell.rings);
   }
 }
 

@@ -1,3 +1,0 @@
-#include "server/net/sockets/asio.hpp"
-
-#include <boost/asio/impl/src.hpp>
