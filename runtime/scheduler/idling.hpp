@@ -1,11 +1,17 @@
 // A worker's action between two rounds: it goes on, waits a moment, or blocks; and for how long.
 //
-// A round that found nothing costs power and, on a shared core, others' time. So a worker looks spin_rounds
-// times more, then blocks. Two cases are not what they seem. Where tasks retried and none ended, they may
-// wait for a worker that was preempted: yield. Where none ended and tasks wait for later, the
-// round was busy for nothing: count it as an empty one, and sleep a little.
+// Looking again after a round that found nothing costs power and, on a shared core, others' time. It pays only
+// where work comes sooner than a sleeping thread is awake again. So a worker learns from its last gaps between
+// a busy round and the next work. While most were short, it looks up to spin_rounds times more, for as long as
+// a short gap lasts, before it blocks. Else it blocks right behind a busy round. Blocking also takes new
+// events, so that it is one look at the kernel instead of two.
+//
+// Two cases are not what they seem. Where tasks retried and none ended, they may wait for a worker that was
+// preempted: yield. Where none ended and tasks wait for later, the round was busy for nothing: count it as an
+// empty one, and sleep a little.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "runtime/base/assert.hpp"
@@ -19,6 +25,9 @@ struct RoundOutcome {
   bool any_ended = false;    ///< a task came to its end
   bool any_retried = false;  ///< a task met a writer
   bool any_later = false;    ///< tasks wait for the next round
+
+  /// Whether anything was done that brings work to its end.
+  [[nodiscard]] bool useful() const noexcept { return busy && (!any_later || any_ended); }
 };
 
 /// Thread-safety: owner worker only.
@@ -27,8 +36,10 @@ class Idling {
   enum class action : std::uint8_t { go_on, pause, block };
   /// How long a worker that has nothing else sleeps until its next round when tasks wait for that.
   static constexpr std::uint64_t kLaterAfterNs = 200'000;
+  /// A gap is short up to here: about what a wake-up costs.
+  static constexpr std::uint64_t kShortGapNs = 5'000;
 
-  /// Empty rounds before an idle worker blocks: 0 and 1 are the same.
+  /// At most `spin_rounds` empty rounds before an idle worker blocks: 0 and 1 are the same.
   explicit Idling(std::uint32_t spin_rounds) noexcept : spin_rounds_(spin_rounds) {}
 
   void set_spin_rounds(std::uint32_t rounds) noexcept { spin_rounds_ = rounds; }
@@ -37,17 +48,29 @@ class Idling {
   [[nodiscard]] static bool yields(const RoundOutcome& round) noexcept {
     return round.any_retried && !round.any_ended;
   }
-  /// The action after this round.
-  [[nodiscard]] action after(const RoundOutcome& round) noexcept {
-    if (round.busy && (!round.any_later || round.any_ended)) {
+  /// The action after this round, which began at `now_ns`.
+  [[nodiscard]] action after(const RoundOutcome& round, std::uint64_t now_ns) noexcept {
+    if (round.useful()) {
+      if (gap_begun_) {
+        learn(now_ns - gap_ns_);
+      }
+      gap_begun_ = false;
       empty_rounds_ = 0;
-      return action::go_on;
+      return spins() ? action::go_on : action::block;
     }
-    if (++empty_rounds_ < spin_rounds_) {
+    begin_gap(now_ns);
+    if (spins() && ++empty_rounds_ < spin_rounds_ && now_ns - gap_ns_ <= kShortGapNs) {
       return action::pause;
     }
     empty_rounds_ = 0;
     return action::block;
+  }
+  /// The worker blocks at `now_ns`, unless something has come.
+  void begin_gap(std::uint64_t now_ns) noexcept {
+    if (!gap_begun_) {
+      gap_begun_ = true;
+      gap_ns_ = now_ns;
+    }
   }
   /// How long it may block: tasks wait for later, objects wait for the epoch, or neither.
   [[nodiscard]] static std::uint64_t block_ns(bool any_later, bool any_retired,
@@ -56,8 +79,21 @@ class Idling {
   }
 
  private:
+  static constexpr std::uint32_t kMostShort = 16;  ///< of the last gaps, weighted
+  static constexpr std::uint32_t kSpinsFrom = 12;
+  static constexpr std::uint32_t kLongCounts = 3;  ///< a long gap outweighs so many short ones
+
+  [[nodiscard]] bool spins() const noexcept { return spin_rounds_ > 1 && short_gaps_ >= kSpinsFrom; }
+  void learn(std::uint64_t gap_ns) noexcept {
+    short_gaps_ = gap_ns <= kShortGapNs ? std::min(short_gaps_ + 1, kMostShort)
+                                        : short_gaps_ - std::min(short_gaps_, kLongCounts);
+  }
+
   std::uint32_t spin_rounds_;
   std::uint32_t empty_rounds_ = 0;
+  std::uint32_t short_gaps_ = 0;
+  bool gap_begun_ = false;
+  std::uint64_t gap_ns_ = 0;  ///< when the current gap began
 };
 
 }  // namespace mxkv::runtime

@@ -67,25 +67,22 @@ void Worker::run() {
     if (Idling::yields(round)) {
       std::this_thread::yield();
     }
-    switch (idling.after(round)) {
-      case Idling::action::go_on:
-        if (idle_.runs()) {
-          idle_.stop(now_ns_);
-        }
-        break;
-      case Idling::action::pause:
-        idling.set_spin_rounds(runtime_.spin_rounds());
-        idle_.start(now_ns_);
-        cpu_relax();
-        break;
-      case Idling::action::block:
-        idle_.start(now_ns_);
-        if (prepare_to_park()) {
-          count(counters_.parks);
-          poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
-          unpark();
-        }
-        break;
+    const Idling::action action = idling.after(round, now_ns_);
+    if (round.useful() && idle_.runs()) {
+      idle_.stop(now_ns_);
+    }
+    if (action == Idling::action::pause) {
+      idling.set_spin_rounds(runtime_.spin_rounds());
+      idle_.start(now_ns_);
+      cpu_relax();
+    } else if (action == Idling::action::block && prepare_to_park()) {
+      idling.set_spin_rounds(runtime_.spin_rounds());
+      const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
+      idling.begin_gap(now_ns);
+      idle_.start(now_ns);
+      count(counters_.parks);
+      poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
+      unpark();
     }
   }
   epochs_.leave(id_);
