@@ -273,6 +273,12 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   runtime::Runtime& runtime = worker.runtime();
   const runtime::MemoryBudget& budget = runtime.budget();
   const std::size_t limit = budget.limit_bytes();
+  const std::size_t all_headroom = std::clamp(limit / kHeadroomPart, kLeastHeadroom, kMostHeadroom);
+  const std::size_t used = budget.used_bytes() + runtime.item_space().left_to_others();
+  const std::size_t all_unused = limit - std::min(limit, used);
+  if (all_unused >= kCensusHeadrooms * all_headroom && !wants_chunks_) [[likely]] {
+    return;  // the usual case, at little cost: a worker that served a request alone looks behind each
+  }
   const runtime::ValueHeapStats heap = worker.items().stats();
   // Removed items free blocks in all heaps, in proportion to the heaps' sizes. So each heap wants headroom in
   // that proportion.
@@ -281,12 +287,11 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   const auto own = [share](std::size_t bytes) {
     return static_cast<std::size_t>(static_cast<double>(bytes) * std::min(share, 1.0));
   };
-  const std::size_t headroom = own(std::clamp(limit / kHeadroomPart, kLeastHeadroom, kMostHeadroom));
+  const std::size_t headroom = own(all_headroom);
   if (std::exchange(wants_chunks_, false) && begin_chunks(headroom, store, worker)) {
     return;
   }
-  const std::size_t used = budget.used_bytes() + runtime.item_space().left_to_others();
-  const std::size_t unused = own(limit - std::min(limit, used));
+  const std::size_t unused = own(all_unused);
   const std::size_t spare = heap.span_bytes - std::min(heap.live_bytes, heap.span_bytes);
   const std::size_t coming = worker.retired_bytes();
   const std::size_t free = unused + spare + coming;
