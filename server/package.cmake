@@ -6,7 +6,9 @@
 # is the same for RPM packages, which know no /lib, and whose user systemd-sysusers makes.
 include(GNUInstallDirs)
 
-install(TARGETS mxkvd mxkv-ycsb mxkv-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+set(programs mxkvd mxkv-ycsb mxkv-cli)
+add_custom_target(installed_programs DEPENDS ${programs})  # all that an installation or a package needs
+install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/STATS.md server/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv RENAME copyright COMPONENT program)
@@ -18,8 +20,10 @@ endif()
 find_program(MXKV_DPKG_QUERY dpkg-query)
 if(MXKV_DPKG_QUERY AND CMAKE_GENERATOR STREQUAL "Ninja")
   set(sbom ${PROJECT_BINARY_DIR}/package/mxkv.cdx.json)
+  list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE program_files)
+  list(JOIN program_files " " program_files)
   install(CODE "execute_process(COMMAND ${PROJECT_SOURCE_DIR}/server/make-sbom ${PROJECT_VERSION} ${PROJECT_BINARY_DIR}
-    $<TARGET_FILE:mxkvd> $<TARGET_FILE:mxkv-ycsb> $<TARGET_FILE:mxkv-cli>
+    ${program_files}
     OUTPUT_FILE ${sbom} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
   install(FILES ${sbom} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 endif()
