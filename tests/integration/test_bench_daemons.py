@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("callgrind_control"), "valgrind is not installed")
     def test_instructions_are_counted_for_every_kind_of_request_and_every_part_of_it(self) -> None:
-        every = [*budgets.GOALS, "insert", "delete", "delete, in order", "insert, in order"]
+        every = [*budgets.GOALS, "GET alone", "insert", "delete", "delete, in order", "insert, in order"]
         done = tool("instructions", "--records", 2000, "--requests", 1000, "--budget", "--only", *every)
         print(done.stdout, file=sys.stderr)  # the report; a count above its budget is no failure here
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -77,10 +78,24 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
         for part in parts.PARTS:
             self.assertRegex(done.stdout, rf"\n{part} +\d+")
 
+    @unittest.skipUnless(shutil.which("callgrind_control"), "valgrind is not installed")
+    def test_lines_from_memory_are_counted(self) -> None:
+        found = []
+        for mib in (1, 64):
+            done = tool("instructions", "--records", 20_000, "--requests", 2000, "--rounds", 1, "--lines", mib, "--only", "GET hit")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            line = re.search(r"\nGET hit +(\d+\.\d\d) ", done.stdout)
+            self.assertIsNotNone(line, done.stdout)
+            found.append(float(line[1]))
+        self.assertGreater(found[0], found[1], "all is in the greater cache")
+        self.assertGreater(found[0], 0.5, "20,000 items are more than 1 MiB")
+
     def test_tools_that_compare_refuse_what_they_cannot_do(self) -> None:
         for name, flags, problem in (("leaves", ("--beside", "/nothing"), "/nothing is no program"),
                                      ("leaves", ("--records", 100), "--records: a connection needs"),
                                      ("instructions", ("--requests", 10), "--requests begins at 1000"),
+                                     ("instructions", ("--lines", 3), "--lines is a power of two"),
+                                     ("instructions", ("--budget", "--lines", 2), "--budget is of instructions"),
                                      ("instructions", ("--only", "nothing"), "--only: there is no such kind")):
             done = tool(name, *flags)
             self.assertEqual(done.returncode, 2)
