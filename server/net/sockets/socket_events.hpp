@@ -153,7 +153,7 @@ class SocketEvents {
   [[nodiscard]] int poll(int timeout_ms = 0) noexcept {
     return ::epoll_wait(set_, events_.data(), static_cast<int>(events_.size()), timeout_ms);
   }
-  // Kernels before 5.11 wait for whole milliseconds only.
+  // Kernels before 5.11 wait for whole milliseconds only, and so does a container whose rules do not know the call.
   [[nodiscard]] int wait_for(std::uint64_t timeout_ns) noexcept {
     constexpr std::uint64_t kNsPerMs = 1'000'000;
     constexpr std::uint64_t kNsPerS = 1'000'000'000;
@@ -165,7 +165,7 @@ class SocketEvents {
                           .tv_nsec = static_cast<long>(timeout_ns % kNsPerS)};
       const int count =
           ::epoll_pwait2(set_, events_.data(), static_cast<int>(events_.size()), &time, nullptr);
-      if (count >= 0 || errno != ENOSYS) [[likely]] {
+      if (count >= 0 || errno == EINTR) [[likely]] {
         return count;
       }
       waits_by_ns_ = false;

@@ -2,13 +2,22 @@
 #include "server/net/sockets/socket_events.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -294,6 +303,40 @@ TEST(EventsOfMany, AWaitIsToldOfAsManyAsATake) {
   EXPECT_TRUE(events.take(tell));
   EXPECT_FALSE(events.take(tell));
   EXPECT_EQ(told, pairs.size());
+}
+
+/// From now on this process's calls of epoll_pwait2() fail with `error`.
+void refuse_waits_by_ns(int error) {
+  std::array<sock_filter, 4> rules{{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_epoll_pwait2},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+  }};
+  const sock_fprog program{.len = rules.size(), .filter = rules.data()};
+  ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+TEST(EventsOfMany, AWaitLastsWhereTheSystemKnowsMillisecondsOnly) {
+  for (const int error : {ENOSYS, EPERM}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      refuse_waits_by_ns(error);
+      SocketEvents<Pair> events;
+      const auto begin = std::chrono::steady_clock::now();
+      for (int time = 0; time < 2; ++time) {
+        events.wait(1'200'000);
+      }
+      const bool waited = std::chrono::steady_clock::now() - begin >= std::chrono::microseconds{2'400};
+      events.wake();
+      events.wait(3'600'000'000'000);
+      ::_exit(waited && !testing::Test::HasFailure() ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << std::strerror(error);
+  }
 }
 
 TEST(EventsOfMany, ABellRingsForADescriptorThatHasNoOwner) {
