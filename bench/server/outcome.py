@@ -21,23 +21,29 @@ FIGURES = {  # figure of a round -> (unit on the page, how it is printed)
     "p99.9_us": ("latency, us", "{:,.0f}"),
     "client_us": ("us of client CPU a request", "{:.3f}"),
 }
+SHORT = {"p50_us": "p50", "p99_us": "p99", "ops": "rate"}  # a figure's name in a line's label
 LATENCIES = ("p50_us", "p99_us", "p99.9_us")
 RATIO_UNIT = "times the floor's CPU time"
 OVERVIEWS = {"GETs beside the floor": ("get",), "SETs, multi-gets and scans beside the floor": ("set", "multiget", "scan")}
 FLOOR = "echo"
+ROW_SOURCES = ("connections x requests in flight on each",
+               "connections x requests in flight on each, an open loop, latencies from the due time")
 
 
 class Outcome:
     """Thread-safety: one thread. `results`: (name of server, row) -> figures of each round, a dict a round.
 
-    `other` is the mxkvd, by its name among the servers, that mxkv is compared with, if there is one.
+    `other` is the mxkvd, by its name among the servers, that mxkv is compared with, if there is one. `versions`: name of
+    server -> its own name and version, of those that have one. `busy`: busy loops ran beside the servers.
     """
 
-    def __init__(self, results, servers, chosen, other=None, tolerance=against.TOLERANCE):
+    def __init__(self, results, servers, chosen, other=None, tolerance=against.TOLERANCE, versions=None, busy=False):
         self.results = results
         self.servers = servers
         self.other = other
         self.tolerance = tolerance
+        self.versions = versions or {}
+        self.busy = busy
         self.rows = [row for row in chosen if any((name, row) in results for name in servers)]
 
     def values(self, server, row, figure="cpu_us"):
@@ -47,9 +53,9 @@ class Outcome:
         values = self.values(server, row, figure)
         return statistics.median(values) if values else None
 
-    def ratio(self, row, server, base):
-        """(median, least, most) of the ratios of the server's CPU time to the base's in the same round; None if one is missing."""
-        above, below = self.values(server, row), self.values(base, row)
+    def ratio(self, row, server, base, figure="cpu_us"):
+        """(median, least, most) of the ratios of the server's figure to the base's in the same round; None if one is missing."""
+        above, below = self.values(server, row, figure), self.values(base, row, figure)
         return against.median_ratio(above, below) if server != base and all(below) else None
 
     def goal_value(self, row, figure):
@@ -77,30 +83,52 @@ class Outcome:
         for base in (FLOOR, "redis", "memcached"):
             if base in self.servers:
                 parts.append(self.ratio_table(base))
-        parts.append(goals.table([(f"{row.name}, {figure}", value, reach, aim)
-                                  for row, figure, reach, aim, value in self.goals()]))
+        if not self.busy:  # the goals are for a server that has its CPU to itself
+            parts.append(goals.table([(f"{row.name}, {figure}", value, reach, aim)
+                                      for row, figure, reach, aim, value in self.goals()]))
+        parts += self.text_of_missed_schedules()
         if self.other:
-            return "\n".join([*(parts if len(self.servers) > 2 else []), self.text_against()])
+            shown = parts if len(self.servers) > 2 else self.text_of_missed_schedules()
+            return "\n".join([*shown, self.text_against()])
         return "\n".join(parts)
 
     def text_against(self):
         """Both mxkvds row by row, and the rows that became worse."""
         ratios = {row.name: ratio for row in self.rows if (ratio := self.ratio(row, "mxkv", self.other))}
         lines = ["", f"server CPU a request, us: mxkv against {self.other}, medians of the rounds and of their ratios",
-                 f"{'':18}{'mxkv':>10}{self.other:>10}{'ratio':>9}  least-most"]
+                 f"{'':22}{'mxkv':>10}{self.other:>10}{'ratio':>9}  least-most"]
         for row in self.rows:
             if row.name in ratios:
-                median, least, most = ratios[row.name]
-                lines.append(f"{row.name:18}{self.median('mxkv', row):10.3f}{self.median(self.other, row):10.3f}{median:9.3f}"
-                             f"  {least:.3f}-{most:.3f}{'  worse' if median > self.tolerance else ''}")
+                lines.append(self.line_against(row, "cpu_us", row.name)
+                             + ("  worse" if ratios[row.name][0] > self.tolerance else ""))
+        others = [self.line_against(row, figure, f"{row.name}, {SHORT[figure]}") for row in self.rows for figure in row.compared
+                  if row.name in ratios and self.ratio(row, "mxkv", self.other, figure)]
+        if others:
+            lines += ["", "latencies of open loops from the due time, us, and rates: mxkv against " + self.other, *others]
         medians = {name: ratio[0] for name, ratio in ratios.items()}
         return "\n".join([*lines, "", against.closing_line(medians, self.other, self.tolerance)])
+
+    def line_against(self, row, figure, label):
+        median, least, most = self.ratio(row, "mxkv", self.other, figure)
+        mine, other = (self.median(name, row, figure) for name in ("mxkv", self.other))
+        digits = 3 if figure == "cpu_us" else 0
+        return f"{label:22}{mine:10.{digits}f}{other:10.{digits}f}{median:9.3f}  {least:.3f}-{most:.3f}"
+
+    def text_of_missed_schedules(self):
+        """Lines that name the open loops whose operations were sent too late: their figures are of another load."""
+        missed = []
+        for row in self.rows:
+            rounds = {name: self.values(name, row, "behind") for name in self.servers} if row.rate else {}
+            counts = [f"{name} {sum(behind > 0 for behind in found)}/{len(found)}" for name, found in rounds.items() if any(found)]
+            missed += [f"  {row.name}: {', '.join(counts)}"] if counts else []
+        return ["", "open loops that fell behind their schedule, in so many rounds: see their figures as those of another load",
+                *missed] if missed else []
 
     def latency_table(self):
         def cell(name, row):
             medians = [self.median(name, row, figure) for figure in LATENCIES]
             return " / ".join(f"{value:.0f}" for value in medians) if medians[0] is not None else None
-        return self.table("latency, us: p50 / p99 / p99.9", cell, "{}")
+        return self.table("latency, us: p50 / p99 / p99.9; of open loops from the due time", cell, "{}")
 
     def spread_table(self):
         def cell(name, row):
@@ -109,22 +137,31 @@ class Outcome:
         return self.table("server CPU a request, us: median (least - most)", cell, "{}")
 
     def ratio_table(self, base):
-        def cell(name, row):
-            ratio = self.ratio(row, name, base)
-            return f"{ratio[0]:.2f} ({ratio[1]:.2f}-{ratio[2]:.2f})" if ratio else None
-        return self.table(f"server CPU a request, times that of {base}: median of the rounds (least - most)", cell, "{}")
+        """CPU time of all rows, and the other figures that a row compares."""
+        def cells(row, figure):
+            for name in self.servers:
+                ratio = self.ratio(row, name, base, figure)
+                yield f"{ratio[0]:.2f} ({ratio[1]:.2f}-{ratio[2]:.2f})" if ratio else None
+        lines = [(row.name, cells(row, "cpu_us")) for row in self.rows]
+        lines += [(f"{row.name}, {SHORT[figure]}", cells(row, figure)) for row in self.rows for figure in row.compared]
+        return self.lines(f"server CPU a request, times that of {base}: median of the rounds (least - most)\n"
+                          "p50 and p99 of open loops from the due time, and rates, likewise", lines)
 
     def table(self, title, cell, form):
-        lines = ["", title, " " * 18 + "".join(f"{name:>26}" for name in self.servers)]
-        for row in self.rows:
-            cells = [cell(name, row) for name in self.servers]
-            lines.append(f"{row.name:18}" + "".join(f"{form.format(value) if value is not None else '-':>26}"
-                                                    for value in cells))
-        return "\n".join(lines)
+        def cells(row):
+            for name in self.servers:
+                value = cell(name, row)
+                yield None if value is None else form.format(value)
+        return self.lines(title, [(row.name, cells(row)) for row in self.rows])
+
+    def lines(self, title, labelled):
+        """A table of (label, a text or None for each server)."""
+        return "\n".join(["", title, " " * 22 + "".join(f"{name:>26}" for name in self.servers), *(
+            f"{label:22}" + "".join(f"{text or '-':>26}" for text in texts) for label, texts in labelled)])
 
     def every_figure(self):
-        return [{"server": name, "row": row.name, "kind": row.kind, "connections": row.connections, "depth": row.depth,
-                 "rounds": rounds} for (name, row), rounds in self.results.items()]
+        return [{"server": name, "version": self.versions.get(name, ""), "row": row.name, "kind": row.kind,
+                 "connections": row.connections, "depth": row.depth, "rate": row.rate, "busy": self.busy, "rounds": rounds} for (name, row), rounds in self.results.items()]
 
     def facts(self, row):
         """Lines of a row's table on the page."""
@@ -142,14 +179,17 @@ class Outcome:
 
     def description(self):
         """The page without its points, as bench/plot reads it."""
-        return {"title": "mxkv: servers side by side", "heading": "Servers side by side, one worker each",
+        heading = "Servers side by side, one worker each" + (", beside a busy loop on each CPU" if self.busy else "")
+        versions = ", ".join(self.versions[name] for name in self.servers if name in self.versions)
+        floor = "the floor is a server that answers the same bytes with nothing behind them"
+        return {"title": "mxkv: servers side by side", "heading": heading,
                 "reference": "sought", "figures": [
                     {"figure": name, "title": name, "source": "server CPU a request as a multiple of the floor's",
                      "setting": "medians of the rounds' ratios; pipelined gets that memcached answers one by one are left "
                                 "out", "line": FLOOR, "facts": []}
                     for name in OVERVIEWS if FLOOR in self.servers and any(self.overview(name))] + [
-                    {"figure": row.name, "title": row.name, "source": "connections x requests in flight on each",
-                     "setting": "the floor is a server that answers the same bytes with nothing behind them",
+                    {"figure": row.name, "title": row.name, "source": ROW_SOURCES[row.rate > 0],
+                     "setting": f"{floor}; {versions}" if versions else floor,
                      "line": FLOOR, "facts": self.facts(row)} for row in self.rows]}
 
     def overview(self, name):

@@ -11,6 +11,7 @@ import sys
 import time
 
 import measured_server
+import other_programs
 
 KEY_BYTES = 24
 VALUE_BYTES = 100
@@ -42,6 +43,12 @@ class Programs:
     server_cpu: int = 0
     client_cpu: int = 1
     memory_mib: int = 4096
+    redis: pathlib.Path | None = None  # None: the one on the PATH
+    memcached: pathlib.Path | None = None
+
+    def others(self, name):
+        """The path of redis or memcached, or None if it is not installed."""
+        return getattr(self, name) or shutil.which(other_programs.KINDS[name].program)
 
 
 class Server:
@@ -83,13 +90,13 @@ def start_mxkv(programs, *flags):
 
 
 def start_redis(programs):
-    return Server("redis", [shutil.which("redis-server"), "--port", "{port}", "--bind", "127.0.0.1", "--save", "",
+    return Server("redis", [programs.others("redis"), "--port", "{port}", "--bind", "127.0.0.1", "--save", "",
                             "--appendonly", "no", "--io-threads", "1"], {programs.server_cpu},
                   {"get": "redis", "set": "redis", "multiget": "redis", "scan": "redis-lex"})
 
 
 def start_memcached(programs, *flags):
-    return Server("memcached", [shutil.which("memcached"), "-u", "nobody", "-l", "127.0.0.1", "-p", "{port}", "-U", "0",
+    return Server("memcached", [programs.others("memcached"), "-u", "nobody", "-l", "127.0.0.1", "-p", "{port}", "-U", "0",
                                 "-t", "1", "-R", "200", "-m", programs.memory_mib, *flags], {programs.server_cpu},
                   dict.fromkeys(("get", "set", "multiget"), "memcached"))
 
@@ -102,8 +109,8 @@ def start_echo(programs, kind):
 
 def installed(programs, names):
     """The names of servers that can be started here, in the order given."""
-    there = {"mxkv": programs.mxkvd.exists(), "redis": shutil.which("redis-server"),
-             "memcached": shutil.which("memcached"), "echo": programs.echo.exists()}
+    there = {"mxkv": programs.mxkvd.exists(), "redis": programs.others("redis"),
+             "memcached": programs.others("memcached"), "echo": programs.echo.exists()}
     for name in names:
         if not there[name]:
             print(f"{name} is not there and left out", file=sys.stderr)

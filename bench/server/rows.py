@@ -2,6 +2,7 @@
 import dataclasses
 
 HOT_RECORDS = 10_000
+OPEN_LOOP_S = 2  # the length of a round of an open loop
 
 
 @dataclasses.dataclass(frozen=True)
@@ -15,6 +16,9 @@ class Row:
     operations: int
     hot: bool = False  # only the first HOT_RECORDS records
     large: bool = False  # ten times the records
+    rate: int = 0  # an open loop of so many operations a second; 0: a closed loop
+    # The figures that are compared beside CPU time, as outcome.FIGURES names them.
+    compared: tuple = ()
     # The goals: (figure, reach, aim or None). A figure is "us", or "times X" with X a server's or a row's name.
     goals: tuple = ()
 
@@ -24,7 +28,15 @@ class Row:
         return {"get": "READ", "set": "UPDATE", "multiget": "MULTI-READ", "scan": "SCAN"}[self.kind]
 
 
+def open_loop(rate, connections):
+    """GETs at due times that do not wait for the server, over connections of one request each."""
+    return Row(f"GET {connections}x1 {rate // 1000}k/s", "get", connections, 1, OPEN_LOOP_S * rate, rate=rate,
+               compared=("p50_us", "p99_us"))
+
+
 ROWS = (
+    Row("GET 1x1", "get", 1, 1, 40_000, compared=("ops",)),
+    *(open_loop(rate, connections) for rate in (1_000, 8_000, 50_000) for connections in (16, 256)),
     Row("GET 32x1", "get", 32, 1, 150_000, goals=(("times echo", 1.1, 1.03),)),
     Row("GET 256x1", "get", 256, 1, 150_000),
     Row("GET 32x16", "get", 32, 16, 500_000, goals=(("times echo", 1.6, 1.25), ("times redis", 0.25, 0.22))),

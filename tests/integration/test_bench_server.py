@@ -38,20 +38,26 @@ def tool(name: str, *arguments: object) -> subprocess.CompletedProcess:
 class ServerComparisonTest(ProgramRun):
     """One run; the tests check its output."""
 
-    ROWS = ("GET 32x16", "SET 32x16", "100-key get 32x1", "SCAN 100 32x1")
+    ROWS = ("GET 1x1", "GET 16x1 1k/s", "GET 32x16", "SET 32x16", "100-key get 32x1", "SCAN 100 32x1")
     COMMAND = (TOOLS / "run", "--build", BUILD, "--quick", "--records", "2000", "--server-cpu", str(CPUS[0]),
                "--client-cpu", str(CPUS[-1]))
     FLAGS = ("--rounds", "1", "--rows", *ROWS)
 
     def test_every_server_that_is_there_is_measured_in_every_row_it_can_do(self) -> None:
         self.assertEqual(self.done.returncode, 0, self.done.stderr)
-        found = {(entry["server"], entry["row"]): entry["rounds"]
-                 for entry in json.loads((self.output / "results.json").read_text(encoding="utf-8"))}
+        entries = json.loads((self.output / "results.json").read_text(encoding="utf-8"))
+        found = {(entry["server"], entry["row"]): entry["rounds"] for entry in entries}
         wanted = {(server, row) for server in THERE for row in (*self.ROWS, "SCAN 100 32x16")
                   if server != "memcached" or not row.startswith("SCAN")}
         self.assertEqual(set(found), wanted)
-        for rounds in found.values():
+        for entry in entries:
+            if entry["server"] != "echo":
+                self.assertRegex(entry["version"], rf"^{entry['server']} \d")
+                self.assertIn(entry["version"], self.done.stdout)
+            self.assertFalse(entry["busy"])
+        for (_, row), rounds in found.items():
             self.assertEqual(len(rounds), 1)
+            self.assertEqual("behind" in rounds[0], row.endswith("/s"))
             self.assertGreater(rounds[0]["cpu_us"], 0)
             self.assertGreater(rounds[0]["ops"], 0)
             self.assertGreaterEqual(rounds[0]["p99.9_us"], rounds[0]["p50_us"])
@@ -67,6 +73,14 @@ class ServerComparisonTest(ProgramRun):
         done = self.run_program("--rows", "nothing of the kind")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--rows", done.stderr)
+
+    def test_a_program_that_is_none_ends_it_with_one_line(self) -> None:
+        done = self.run_program("--redis", "/dev/null")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.splitlines()[-1], "run: error: --redis: '/dev/null' is not a program that can be run: give "
+                                                       "the path of redis-server or valkey-server")
+        done = self.run_program("--redis", "/dev/null", "--servers", "mxkv")
+        self.assertEqual(done.stderr.splitlines()[-1], "run: error: --redis: --servers leaves redis out: name it there too")
 
     def test_a_server_that_does_not_start_ends_the_comparison(self) -> None:
         done = self.run_program("--servers", "mxkv", "--mxkvd", "/bin/false")
@@ -183,6 +197,22 @@ class ServerToolsTest(unittest.TestCase):
 
 
 @unittest.skipUnless(BUILD, "the programs are not part of this build")
+class BesideBusyLoopsTest(ProgramRun):
+    """One run on CPUs that busy loops share."""
+
+    COMMAND = ServerComparisonTest.COMMAND
+    FLAGS = ("--busy", "--servers", "mxkv", "--rows", "GET 1x1")
+
+    def test_rows_are_measured_and_no_goal_is_judged(self) -> None:
+        self.assertEqual(self.done.returncode, 0, self.done.stderr)
+        self.assertIn(f"a busy loop on each of {len(CPUS)} CPUs\n", self.done.stdout)
+        self.assertNotIn("sought", self.done.stdout)
+        (entry,) = json.loads((self.output / "results.json").read_text(encoding="utf-8"))
+        self.assertTrue(entry["busy"])
+        self.assertGreater(entry["rounds"][0]["cpu_us"], 0)
+
+
+@unittest.skipUnless(BUILD, "the programs are not part of this build")
 class BesideAnotherBuildTest(ProgramRun):
     """One run that compares two builds, here the same build twice."""
 
@@ -273,6 +303,19 @@ class OutcomeTest(unittest.TestCase):
         self.assertEqual(found.ratio(self.GET16, "mxkv", "echo"), (1.0, 0.5, 3.0))
         self.assertIsNone(found.ratio(self.GET16, "mxkv", "redis"))
         self.assertIn("1.00 (0.50-3.00)", found.text())
+
+    def test_open_loops_compare_latencies_and_name_missed_schedules(self) -> None:
+        row = next(row for row in rows.ROWS if row.name == "GET 16x1 8k/s")
+        self.assertEqual((row.rate, row.connections, row.depth), (8000, 16, 1))
+
+        def figures(p50: float, p99: float, behind: float) -> dict:
+            return {"cpu_us": 1.0, "ops": 8000.0, "client_us": 1.0, "p50_us": p50, "p99_us": p99, "p99.9_us": p99, "behind": behind}
+        found = outcome.Outcome({("mxkv", row): [figures(30, 90, 0), figures(20, 50, 1)],
+                                 ("redis", row): [figures(60, 90, 0), figures(80, 100, 0)]}, ["mxkv", "redis"], rows.ROWS)
+        self.assertEqual(found.ratio(row, "mxkv", "redis", "p50_us"), (0.375, 0.25, 0.5))
+        self.assertRegex(found.text(), r"\nGET 16x1 8k/s, p50 +0\.38 \(0\.25-0\.50\) +-\n")
+        self.assertRegex(found.text(), r"\nGET 16x1 8k/s, p99 +0\.75 \(0\.50-1\.00\) +-\n")
+        self.assertTrue(found.text().endswith("another load\n  GET 16x1 8k/s: mxkv 1/2"), found.text())
 
     def test_against_another_mxkvd_only_what_became_worse_is_named(self) -> None:
         found = self.outcome({("mxkv", self.GET16): [1.0, 1.1, 1.04], ("78f84d0", self.GET16): [1.0, 1.0, 1.0],
