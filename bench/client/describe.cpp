@@ -9,7 +9,10 @@
 namespace mxkv::bench {
 namespace {
 
-constexpr std::array kDistributions{"uniform", "zipfian", "latest", "sequential", "exponential", "hotspot"};
+constexpr std::array kDistributions{"uniform",     "zipfian", "latest",   "sequential",
+                                    "exponential", "hotspot", "keyranges"};
+constexpr std::array kScanLengths{"uniform", "zipfian", "pareto"};
+constexpr std::array kFieldLengths{"constant", "uniform", "zipfian", "histogram", "pareto", "weighted"};
 constexpr std::array kServerKinds{"mxkv", "memcached", "redis", "redis-lex", "echo"};
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
@@ -24,6 +27,7 @@ void add_mix(Settings& settings, const Mix& mix) {
        {"lockedscanproportion", mix.locked_scan},
        {"lockedtouchproportion", mix.locked_touch},
        {"batchproportion", mix.batch},
+       {"deleteproportion", mix.remove},
        {"readmodifywriteproportion", mix.read_modify_write}}};
   for (const auto& [name, share] : shares) {
     if (share > 0) {
@@ -45,7 +49,7 @@ void add_mix(Settings& settings, const Mix& mix) {
     settings.emplace_back("minscanlength", std::to_string(mix.min_scan_length));
     settings.emplace_back("maxscanlength", std::to_string(mix.max_scan_length));
     settings.emplace_back("scanlengthdistribution",
-                          mix.scan_lengths == ScanLengths::zipfian ? "zipfian" : "uniform");
+                          kScanLengths.at(static_cast<std::size_t>(mix.scan_lengths)));
   }
 }
 
@@ -65,6 +69,9 @@ ClientFacts describe(const Options& options, const std::string& command) {
   settings.emplace_back("recordcount", std::to_string(workload.record_count));
   settings.emplace_back("fieldcount", std::to_string(workload.fields.count));
   settings.emplace_back("fieldlength", std::to_string(workload.fields.bytes));
+  settings.emplace_back("fieldlengthdistribution",
+                        kFieldLengths.at(static_cast<std::size_t>(workload.fields.lengths)));
+  settings.emplace_back("ttl", std::to_string(workload.ttl_s));
   if (workload.load) {
     settings.emplace_back("insertstart", std::to_string(workload.insert_start));
     settings.emplace_back("insertcount", std::to_string(workload.existing()));
@@ -77,6 +84,11 @@ ClientFacts describe(const Options& options, const std::string& command) {
   settings.emplace_back("depth", std::to_string(options.depth));
   settings.emplace_back("refill", std::to_string(options.refill));
   settings.emplace_back("target", fmt::format("{}", options.target_ops_per_s));
+  if (options.sine.amplitude_per_s != 0) {
+    settings.emplace_back("sine_a", fmt::format("{}", options.sine.amplitude_per_s));
+    settings.emplace_back("sine_b", fmt::format("{}", options.sine.radians_per_s));
+    settings.emplace_back("sine_c", fmt::format("{}", options.sine.phase));
+  }
   settings.emplace_back("arrivals", options.arrivals == Arrivals::poisson ? "poisson" : "constant");
   settings.emplace_back("warmup-ms", std::to_string(options.warmup_ms));
   settings.emplace_back("maxexecutiontime", std::to_string(options.max_execution_s));

@@ -26,6 +26,7 @@ class EchoWire final : public Wire {
   [[nodiscard]] std::size_t reply_bytes(const Operation& operation) const noexcept {
     constexpr std::size_t kEndBytes = 5;
     constexpr std::size_t kStoredBytes = 8;
+    constexpr std::size_t kDeletedBytes = 9;
     constexpr std::size_t kItemText = 15;  // "VALUE ", " 0 ", " " is counted below, and two line ends
     char key[KeyFormat::kMaxBytes];
     const std::size_t item = kItemText - 2 + shape_.keys.write(operation.key_hash, key) +
@@ -37,6 +38,8 @@ class EchoWire final : public Wire {
         return operation.scan_length * item + kEndBytes;
       case OperationKind::multi_read:
         return shape_.multi_keys.count() * item + kEndBytes;
+      case OperationKind::remove:
+        return kDeletedBytes;
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:  // sent as its read and its update

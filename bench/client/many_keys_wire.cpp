@@ -83,7 +83,8 @@ class ManyKeysWire final : public Wire {
       begin = out.prepare(kMaxLineText + KeyFormat::kMaxBytes + bytes);
       at = put(begin, "ms ");
       at += shape_.keys.write(key_hash, at);
-      at = put(put_number(put(at, " "), bytes), kLineEnd);
+      at = put_number(put(at, " "), bytes);
+      at = put(shape_.ttl_s != 0 ? put_number(put(at, " T"), shape_.ttl_s) : at, kLineEnd);
       shape_.fields.write_record(key_hash, operation.version, at, bytes);
       out.commit(static_cast<std::size_t>(put(at + bytes, kLineEnd) - begin));
     }

@@ -60,6 +60,7 @@ class MemcachedWire final : public Wire {
   explicit MemcachedWire(const RecordShape& shape)
       : shape_(shape),
         constant_bytes_(shape.fields.constant_record_bytes().value_or(kVarying)),
+        set_head_(" 0 " + std::to_string(shape.ttl_s) + " "),
         value_tail_(" 0 " + std::to_string(constant_bytes_) + "\r\n"),
         many_keys_(make_many_keys_wire(shape)) {}
 
@@ -86,6 +87,10 @@ class MemcachedWire final : public Wire {
       case OperationKind::locked_touch:
       case OperationKind::batch:
         return many_keys_->write_request(operation, out, state);
+      case OperationKind::remove:
+        at = put(at, "delete ");
+        at += shape_.keys.write(operation.key_hash, at);
+        break;
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::multi_read:         // is written already
@@ -111,6 +116,8 @@ class MemcachedWire final : public Wire {
       case OperationKind::locked_touch:
       case OperationKind::batch:
         return many_keys_->read_reply(operation, input, state);
+      case OperationKind::remove:
+        return read_delete(input);
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:  // sent as its read and its update
@@ -136,7 +143,7 @@ class MemcachedWire final : public Wire {
     const std::size_t bytes = constant_bytes_ != kVarying
                                   ? constant_bytes_
                                   : shape_.fields.record_bytes(operation.key_hash, operation.version);
-    at = put(put_number(put(at, " 0 0 "), bytes), kLineEnd);
+    at = put(put_number(put(at, set_head_), bytes), kLineEnd);
     shape_.fields.write_record(operation.key_hash, operation.version, at, bytes);
     return at + bytes;
   }
@@ -148,6 +155,15 @@ class MemcachedWire final : public Wire {
   static Step read_set(std::string_view input) noexcept {
     constexpr std::string_view kStored = "STORED\r\n";
     return input.starts_with(kStored) ? Step{kStored.size(), Outcome::ok} : read_refusal(input);
+  }
+
+  static Step read_delete(std::string_view input) noexcept {
+    constexpr std::string_view kDeleted = "DELETED\r\n";
+    constexpr std::string_view kNotFound = "NOT_FOUND\r\n";
+    if (input.starts_with(kNotFound)) {
+      return {kNotFound.size(), Outcome::not_found};
+    }
+    return input.starts_with(kDeleted) ? Step{kDeleted.size(), Outcome::ok} : read_refusal(input);
   }
 
   /// Compares with the one right reply, built from the request; any other reply goes the long way.
@@ -259,6 +275,7 @@ class MemcachedWire final : public Wire {
 
   RecordShape shape_;
   std::size_t constant_bytes_;  // of every value, or kVarying
+  std::string set_head_;        // between key and length of a set
   std::string value_tail_;      // of the right reply's first line, with its end
   std::unique_ptr<Wire> many_keys_;
 };

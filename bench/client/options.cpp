@@ -1,5 +1,6 @@
 #include "bench/client/options.hpp"
 
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -96,9 +97,10 @@ void add_flags(CLI::App& command, Flags& flags) {
       .add_option("-p", flags.settings,
                   "NAME=VALUE, a property; wins over files, later ones over earlier ones")
       ->allow_extra_args(false);
-  command.add_option(
-      "--workload", flags.preset,
-      "a to f as in YCSB; get, set, scan or multiget: one kind of operation, uniform; every -P wins over it");
+  command.add_option("--workload", flags.preset,
+                     "a to f as in YCSB; mixgraph as in RocksDB's db_bench; get, set, scan or multiget: one "
+                     "kind of operation, "
+                     "uniform; every -P wins over it");
   command.add_option("--server", flags.server,
                      "HOST:PORT or unix:PATH of the server (127.0.0.1:11211; redis 127.0.0.1:6379)");
   command
@@ -129,7 +131,8 @@ void add_flags(CLI::App& command, Flags& flags) {
 
 /// Properties that are no flags and no names of YCSB's.
 constexpr std::string_view kOwnProperties =
-    "  -p redis.index=true         inserts keep the sorted set that scans need";
+    "  -p redis.index=true         inserts keep the sorted set that scans need\n"
+    "and db_bench's value_k, iter_k, keyrange_dist_a, key_dist_a, sine_a and so on (bench/README.md)";
 
 std::string footer() {
   std::string text =
@@ -150,7 +153,8 @@ std::string collect(const Flags& flags, Properties& properties) {
   if (!flags.preset.empty()) {
     const auto text = preset(flags.preset);
     if (!text) {
-      return "--workload: '" + flags.preset + "' is not one of a, b, c, d, e, f, get, set, scan, multiget";
+      return "--workload: '" + flags.preset +
+             "' is not one of a, b, c, d, e, f, mixgraph, get, set, scan, multiget";
     }
     (void)properties.parse(*text, "--workload " + flags.preset);
   }
@@ -239,9 +243,28 @@ void read_redis(PropertyReader& properties, RedisOptions& redis) {
   redis.indexed = properties.truth("redis.index", true);
 }
 
+/// The rate as a sine, by db_bench's names; sine_d is its mean.
+void read_sine(PropertyReader& properties, Options& options) {
+  constexpr double kMost = 1e9;
+  options.sine.amplitude_per_s = properties.real("sine_a", 0, -kMost, kMost);
+  options.sine.radians_per_s = properties.real("sine_b", 0, -kMost, kMost);
+  options.sine.phase = properties.real("sine_c", 0, -kMost, kMost);
+  const double mean_per_s = properties.real("sine_d", 0, 0, kMost);
+  if (mean_per_s == 0 && options.sine.amplitude_per_s == 0) {
+    return;
+  }
+  if (options.target_ops_per_s > 0) {
+    properties.complain("target", "sine_d is the mean rate already: leave one of the two out");
+  } else if (std::abs(options.sine.amplitude_per_s) >= mean_per_s) {
+    properties.complain("sine_a", "must be below sine_d, so that the rate stays above 0");
+  }
+  options.target_ops_per_s = mean_per_s;
+}
+
 void read_client(PropertyReader& properties, Options& options) {
   options.threads = static_cast<std::uint32_t>(properties.whole("threadcount", 1, 1, 1024));
   options.target_ops_per_s = properties.real("target", 0, 0, 1e9);
+  read_sine(properties, options);
   options.max_execution_s = properties.whole("maxexecutiontime", 0, 0, 1'000'000'000);
   const std::uint64_t interval_s = properties.whole("status.interval", 10, 0, 1'000'000);
   options.status_interval_s = properties.truth("status", false) ? interval_s : 0;
@@ -271,6 +294,11 @@ void check_together(PropertyReader& properties, const Options& options) {
     return;
   }
   const bool scans = workload.mix.scan > 0;
+  if (options.server_kind == ServerKind::redis_lex && workload.misses_expected()) {
+    properties.complain(workload.ttl_s > 0 ? "ttl" : "deleteproportion",
+                        "redis-lex can scan and insert only");
+    return;
+  }
   const bool many = workload.mix.multi_read > 0;
   const bool points =
       many || workload.mix.read > 0 || workload.mix.update > 0 || workload.mix.read_modify_write > 0;
@@ -297,6 +325,7 @@ bool combine(Flags& flags, bool load) {
   options.workload.seed = seed;
   read_server(flags, reader, options);
   read_redis(reader, options.redis);
+  options.misses_allowed |= options.workload.misses_expected();
   read_client(reader, options);
   if (reader.problems().empty()) {
     check_together(reader, options);

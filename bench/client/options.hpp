@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "bench/client/pacer.hpp"
+#include "bench/client/sine_rate.hpp"
 #include "bench/client/socket.hpp"
 #include "bench/client/wire.hpp"
 #include "bench/workload/spec.hpp"
@@ -31,6 +32,7 @@ struct Options {
   std::size_t depth = 1;        ///< requests in flight a connection
   std::size_t refill = 0;       ///< answered requests before new ones are made; 0: the whole depth
   double target_ops_per_s = 0;  ///< over all connections; 0: as many as the server answers
+  SineRate sine;                ///< around target_ops_per_s
   Arrivals arrivals = Arrivals::constant;
   std::uint64_t warmup_ms = 0;          ///< operations that end within it are left out of all figures
   std::uint64_t max_execution_s = 0;    ///< 0: no limit

@@ -32,6 +32,10 @@ Pacer::Pacer(const PacerOptions& options) noexcept
     : gap_ns_(options.rate_per_s > 0 ? static_cast<double>(kNsPerS) * options.threads / options.rate_per_s
                                      : 0),
       first_gap_ns_(gap_ns_ * options.index / options.threads),
+      sine_(options.sine),
+      rate_per_s_(options.rate_per_s),
+      threads_(options.threads),
+      first_(options.index),
       random_(options.seed * 0xD1B54A32D192ED03ULL + options.index) {
   figures_.rate_per_s = options.rate_per_s / options.threads;
   figures_.arrivals = options.arrivals;
@@ -41,6 +45,7 @@ void Pacer::start(std::uint64_t now_ns) noexcept {
   start_ns_ = now_ns;
   number_ = 0;
   offset_ns_ = 0;
+  position_ = 0;
   advance();
 }
 
@@ -63,7 +68,13 @@ void Pacer::stop(std::uint64_t end_ns) noexcept {
 }
 
 void Pacer::advance() noexcept {
-  if (figures_.arrivals == Arrivals::poisson) {
+  const bool poisson = figures_.arrivals == Arrivals::poisson;
+  if (sine_.amplitude_per_s != 0) {
+    // By the number of operations of all threads that are due before it.
+    position_ = poisson ? position_ - std::log(1.0 - next_unit(random_)) * threads_
+                        : first_ + static_cast<double>(number_) * threads_;
+    offset_ns_ = kNsPerS * sine_.time_of(rate_per_s_, position_, offset_ns_ / kNsPerS);
+  } else if (poisson) {
     offset_ns_ += -std::log(1.0 - next_unit(random_)) * gap_ns_;
   } else {
     // Multiplied, not summed up: no rounding piles up over a billion operations.

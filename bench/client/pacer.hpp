@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "bench/client/sine_rate.hpp"
 #include "runtime/base/random.hpp"
 
 namespace mxkv::bench {
@@ -21,6 +22,7 @@ enum class Arrivals : std::uint8_t {
 struct PacerOptions {
   double rate_per_s = 0;  ///< of all threads together; 0: closed loop, every operation is due at once
   Arrivals arrivals = Arrivals::constant;
+  SineRate sine{};  ///< around rate_per_s
   std::uint32_t index = 0;
   std::uint32_t threads = 1;
   std::uint64_t seed = 1;
@@ -71,9 +73,14 @@ class Pacer {
 
   double gap_ns_;        // mean time between two operations of this thread; 0: not paced
   double first_gap_ns_;  // constant arrivals: the threads take turns
+  SineRate sine_;
+  double rate_per_s_;  // of all threads, on average
+  double threads_;
+  double first_;  // this thread's turn
   runtime::Random random_;
   std::uint64_t start_ns_ = 0;
   double offset_ns_ = 0;  // of the next operation from the start
+  double position_ = 0;   // by a sine: operations of all threads that are due before the next one
   std::uint64_t number_ = 0;
   std::uint64_t next_ns_ = 0;
   ScheduleFigures figures_;

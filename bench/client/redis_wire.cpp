@@ -3,7 +3,8 @@
 //
 //   insert  SET key record; ZADD _indices score key      sent together, where YCSB waits in between
 //   read    GET key
-//   update  SET key record
+//   update  SET key record                               with a time to live: SET key record EX seconds
+//   delete  DEL key; ZREM _indices key
 //   scan    ZRANGEBYSCORE _indices score +inf LIMIT 0 n; then, with its reply, MGET of every key found
 //
 // So a scan returns keys in the order of hash codes, not of keys. YCSB measures this; it is no ordered range
@@ -48,6 +49,9 @@ class RedisWire final : public Wire {
       case OperationKind::scan:
         write_scan(operation, key, out);
         break;
+      case OperationKind::remove:
+        write_removal(key, out);
+        break;
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::multi_read:         // is written already
@@ -71,6 +75,8 @@ class RedisWire final : public Wire {
         return read_keys_of_scan(operation, input, state);
       case OperationKind::multi_read:
         return read_redis_multi_get(shape_, operation, input, state);
+      case OperationKind::remove:
+        return read_removed(input, state);
       case OperationKind::update:
       case OperationKind::insert:
       case OperationKind::read_modify_write:
@@ -101,14 +107,48 @@ class RedisWire final : public Wire {
     const FieldFormat& fields = shape_.fields;
     char* const begin = out.prepare(kMaxRespText + 2 * KeyFormat::kMaxBytes + fields.most_record_bytes());
     const std::size_t bytes = fields.record_bytes(operation.key_hash, operation.version);
-    char* at = put_bulk_head(put_bulk(put_command(begin, 3, "SET"), key), bytes);
+    char* at = put_bulk_head(put_bulk(put_command(begin, shape_.ttl_s != 0 ? 5 : 3, "SET"), key), bytes);
     fields.write_record(operation.key_hash, operation.version, at, bytes);
     at = put(at + bytes, kLineEnd);
+    if (shape_.ttl_s != 0) {
+      at = put_bulk_number(put_bulk(at, "EX"), shape_.ttl_s);
+    }
     if (operation.kind == OperationKind::insert && options_.indexed) {
       at = put_bulk(put_command(at, 4, "ZADD"), kIndex);
       at = put_bulk(put_bulk(at, std::to_string(java_hash(key))), key);
     }
     out.commit(static_cast<std::size_t>(at - begin));
+  }
+
+  void write_removal(std::string_view key, ByteQueue& out) const {
+    char* const begin = out.prepare(kMaxRespText + 2 * KeyFormat::kMaxBytes);
+    char* at = put_bulk(put_command(begin, 2, "DEL"), key);
+    if (options_.indexed) {
+      at = put_bulk(put_bulk(put_command(at, 3, "ZREM"), kIndex), key);
+    }
+    out.commit(static_cast<std::size_t>(at - begin));
+  }
+
+  /// Reads the reply to a DEL, and the reply to its ZREM, whose number does not matter.
+  [[nodiscard]] Step read_removed(std::string_view input, ReplyState& state) const noexcept {
+    const NumberLine reply = read_number_line(input, ':');
+    if (reply.outcome == Outcome::incomplete || reply.outcome == Outcome::out_of_step) {
+      return {reply.bytes, reply.outcome};
+    }
+    if (!state.started) {
+      state.missing = reply.number == 0;
+      state.right = reply.outcome == Outcome::ok;
+      if (options_.indexed) {
+        state.started = true;
+        return {reply.bytes, Outcome::incomplete};
+      }
+    }
+    const bool right = state.right && reply.outcome == Outcome::ok;
+    const Outcome outcome = !right ? Outcome::error : (state.missing ? Outcome::not_found : Outcome::ok);
+    state.started = false;
+    state.right = true;
+    state.missing = false;
+    return {reply.bytes, outcome};
   }
 
   void write_records_of_scan(ByteQueue& out, const ReplyState& state) const {

@@ -46,7 +46,8 @@ class Run {
     ClientOptions client;
     client.depth = options.depth;
     client.refill = options.refill;
-    client.pace = {options.target_ops_per_s, options.arrivals, 0, options.threads, options.workload.seed};
+    client.pace = {options.target_ops_per_s, options.arrivals,     options.sine, 0,
+                   options.threads,          options.workload.seed};
     for (std::uint32_t i = 0; i < options.threads; ++i) {
       client.connections =
           options.connections / options.threads + (i < options.connections % options.threads ? 1 : 0);
@@ -210,8 +211,9 @@ class Run {
 runtime::Result<RunResult> run_client(const Options& options, const Interrupt* interrupt) {
   const WorkloadSpec& spec = options.workload;
   const KeyFormat keys(spec.zero_padding);
-  RecordShape shape{keys, FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec),
-                    ManyKeysShape(spec.mix)};
+  RecordShape shape{
+      keys,      FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec), ManyKeysShape(spec.mix),
+      spec.ttl_s};
   std::unique_ptr<LoadedKeys> loaded;
   if (!spec.load && spec.mix.ranges()) {
     loaded = std::make_unique<LoadedKeys>(

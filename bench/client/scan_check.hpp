@@ -1,9 +1,9 @@
 // Checks that a scan returned the right records.
 //
-// Records are never deleted, so a scan must begin with its start key, keep strict order, and contain every
+// Where records are never deleted and do not expire, a scan must begin with its start key, keep strict order, and contain every
 // loaded record up to its end. Only records inserted by the run may come in between. With the loaded records'
 // hashes in key order, this takes one search a scan and one compare a record. A page may end early only at
-// the end of all keys, or if the server says that more remains.
+// the end of all keys, or if the server says that more remains. Where records may be gone, only the order is checked.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,8 @@ class LoadedKeys {
   [[nodiscard]] bool before(std::uint64_t left, std::uint64_t right) const noexcept;
   /// Whether a scan from `start` may begin with `first`.
   [[nodiscard]] bool begins(std::uint64_t start, std::uint64_t first) const noexcept;
+  /// Whether records may be gone: the workload deletes some, or they expire.
+  [[nodiscard]] bool gaps_allowed() const noexcept { return gaps_allowed_; }
   [[nodiscard]] std::size_t size() const noexcept { return hashes_.size(); }
   [[nodiscard]] std::uint64_t operator[](std::size_t position) const noexcept { return hashes_[position]; }
 
@@ -44,6 +46,7 @@ class LoadedKeys {
 
   KeyFormat format_;
   ScanOrder order_;
+  bool gaps_allowed_;
   std::vector<std::uint64_t> hashes_;
 };
 

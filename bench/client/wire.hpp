@@ -83,6 +83,7 @@ struct RecordShape {
   const LoadedKeys* loaded = nullptr;  ///< needed for ranges only; outlives the wire
   MultiReadKeys multi_keys{};          ///< needed for multi-reads only
   ManyKeysShape many{};                ///< needed for locked ranges and batches only
+  std::uint32_t ttl_s = 0;             ///< time to live of every record written; 0: none
 };
 
 /// memcached's classic text protocol, with mxkv's scan, locked ranges and batches.

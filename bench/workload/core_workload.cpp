@@ -17,8 +17,10 @@ constexpr std::uint64_t kMostRecordBytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostScanLength = std::numeric_limits<std::uint32_t>::max() - 1;
 constexpr std::uint64_t kMostMultiReadKeys = 1'000'000;
 constexpr std::uint64_t kMostBatchLength = 65'536;  // as mxkvd's limits.batch_lines
-constexpr std::uint64_t kMostTouchS = 2'592'000;    // more would be a date
+constexpr std::uint64_t kMostKeyRanges = 1'000'000;
+constexpr std::uint64_t kMostTouchS = 2'592'000;  // more would be a date
 constexpr double kMostShare = 1e9;
+constexpr double kMostParameter = 1e12;     // of a formula; either sign
 constexpr double kMostRetryIntervalS = 20;  // below the silence that ends a run
 
 /// Reads the properties of atomic operations on many keys. The length of a prefix depends on the keys, so it
@@ -33,9 +35,29 @@ void read_many_keys(PropertyReader& properties, Mix& mix) {
       static_cast<std::uint32_t>(properties.whole("batchlength", mix.batch_length, 1, kMostBatchLength));
 }
 
+/// A Pareto distribution by db_bench's names: <name>_k, <name>_sigma, <name>_theta.
+Pareto read_pareto(PropertyReader& properties, const std::string& name, const Pareto& otherwise) {
+  return {properties.real(name + "_k", otherwise.k, -kMostParameter, kMostParameter),
+          properties.real(name + "_sigma", otherwise.sigma, 1e-9, kMostParameter),
+          properties.real(name + "_theta", otherwise.theta, 0, kMostParameter)};
+}
+
+/// The parameters of the distribution keyranges, by db_bench's names.
+KeyRangeSpec read_key_ranges(PropertyReader& properties) {
+  KeyRangeSpec spec;
+  spec.a = properties.real("keyrange_dist_a", spec.a, -kMostParameter, kMostParameter);
+  spec.b = properties.real("keyrange_dist_b", spec.b, -kMostParameter, kMostParameter);
+  spec.c = properties.real("keyrange_dist_c", spec.c, -kMostParameter, kMostParameter);
+  spec.d = properties.real("keyrange_dist_d", spec.d, -kMostParameter, kMostParameter);
+  spec.ranges = static_cast<std::uint32_t>(properties.whole("keyrange_num", spec.ranges, 1, kMostKeyRanges));
+  spec.key_a = properties.real("key_dist_a", spec.key_a, 0, kMostParameter);
+  spec.key_b = properties.real("key_dist_b", spec.key_b, 0, kMostParameter);
+  return spec;
+}
+
 Mix read_mix(PropertyReader& properties) {
-  static const std::vector<std::string_view> kDistributions{"uniform",    "zipfian",     "latest",
-                                                            "sequential", "exponential", "hotspot"};
+  static const std::vector<std::string_view> kDistributions{
+      "uniform", "zipfian", "latest", "sequential", "exponential", "hotspot", "keyranges"};
   Mix mix;
   mix.read = properties.real("readproportion", 0.95, 0, kMostShare);
   mix.update = properties.real("updateproportion", 0.05, 0, kMostShare);
@@ -43,9 +65,10 @@ Mix read_mix(PropertyReader& properties) {
   mix.scan = properties.real("scanproportion", 0, 0, kMostShare);
   mix.multi_read = properties.real("multireadproportion", 0, 0, kMostShare);
   mix.read_modify_write = properties.real("readmodifywriteproportion", 0, 0, kMostShare);
+  mix.remove = properties.real("deleteproportion", 0, 0, kMostShare);
   read_many_keys(properties, mix);
   if (mix.read + mix.update + mix.insert + mix.scan + mix.multi_read + mix.locked_scan + mix.locked_touch +
-          mix.batch + mix.read_modify_write <=
+          mix.batch + mix.remove + mix.read_modify_write <=
       0) {
     properties.complain("readproportion", "all proportions are 0: there is nothing to do");
   }
@@ -55,14 +78,16 @@ Mix read_mix(PropertyReader& properties) {
   mix.exponential_percentile =
       properties.real("exponential.percentile", mix.exponential_percentile, 0.001, 99.999);
   mix.exponential_newest = properties.real("exponential.frac", mix.exponential_newest, 1e-9, 1e9);
+  mix.key_ranges = read_key_ranges(properties);
+  mix.scan_pareto = read_pareto(properties, "iter", mix.scan_pareto);
   mix.min_scan_length =
       static_cast<std::uint32_t>(properties.whole("minscanlength", mix.min_scan_length, 1, kMostScanLength));
   mix.max_scan_length =
       static_cast<std::uint32_t>(properties.whole("maxscanlength", mix.max_scan_length, 1, kMostScanLength));
   mix.multi_read_keys = static_cast<std::uint32_t>(
       properties.whole("multireadkeys", mix.multi_read_keys, 1, kMostMultiReadKeys));
-  mix.scan_lengths =
-      static_cast<ScanLengths>(properties.choice("scanlengthdistribution", {"uniform", "zipfian"}, 0));
+  mix.scan_lengths = static_cast<ScanLengths>(
+      properties.choice("scanlengthdistribution", {"uniform", "zipfian", "pareto"}, 0));
   if (mix.min_scan_length > mix.max_scan_length) {
     properties.complain("minscanlength", std::to_string(mix.min_scan_length) + " is above maxscanlength, " +
                                              std::to_string(mix.max_scan_length));
@@ -79,6 +104,21 @@ void check_hotspot(PropertyReader& properties, const WorkloadSpec& spec) {
   }
 }
 
+void check_key_ranges(PropertyReader& properties, const WorkloadSpec& spec) {
+  const KeyRangeSpec& ranges = spec.mix.key_ranges;
+  if (!spec.ordered) {
+    properties.complain(
+        "requestdistribution",
+        "keyranges needs insertorder=ordered: otherwise neighbouring records are not neighbouring keys");
+  }
+  if (ranges.ranges > spec.existing()) {
+    properties.complain("keyrange_num", std::to_string(ranges.ranges) + " is above the number of records, " +
+                                            std::to_string(spec.existing()));
+  } else if (!(ranges.sum() > 0)) {
+    properties.complain("keyrange_dist_a", "with these parameters every range has the weight 0");
+  }
+}
+
 void read_records(PropertyReader& properties, WorkloadSpec& spec) {
   spec.record_count = properties.whole("recordcount", spec.record_count, 1, kMostRecords);
   spec.insert_start = properties.whole("insertstart", 0, 0, kMostRecords);
@@ -91,6 +131,16 @@ void read_records(PropertyReader& properties, WorkloadSpec& spec) {
     properties.complain("insertcount", "insertstart plus insertcount is above recordcount, " +
                                            std::to_string(spec.record_count));
   }
+}
+
+/// The time to live in seconds, 0 for none. YCSB's binding for memcached has a name for it, and 2147483647 for none.
+std::uint32_t read_ttl(PropertyReader& properties) {
+  constexpr std::string_view kYcsbsName = "memcached.objectExpirationTime";
+  const bool ycsbs = !properties.is_set("ttl") && properties.is_set(kYcsbsName);
+  if (ycsbs && properties.text(kYcsbsName, "") == "2147483647") {
+    return 0;
+  }
+  return static_cast<std::uint32_t>(properties.whole(ycsbs ? kYcsbsName : "ttl", 0, 0, kMostTouchS));
 }
 
 LengthHistogram read_histogram(PropertyReader& properties) {
@@ -113,12 +163,14 @@ FieldSpec read_fields(PropertyReader& properties) {
   fields.count = static_cast<std::uint32_t>(properties.whole("fieldcount", fields.count, 1, 1'000'000));
   fields.bytes = properties.whole("fieldlength", fields.bytes, 1, kMostRecordBytes);
   fields.min_bytes = properties.whole("minfieldlength", fields.min_bytes, 1, kMostRecordBytes);
-  fields.lengths = static_cast<FieldLengths>(
-      properties.choice("fieldlengthdistribution", {"constant", "uniform", "zipfian", "histogram"}, 0));
+  fields.lengths = static_cast<FieldLengths>(properties.choice(
+      "fieldlengthdistribution", {"constant", "uniform", "zipfian", "histogram", "pareto", "weighted"}, 0));
   fields.read_all = properties.truth("readallfields", true);
   fields.write_all = properties.truth("writeallfields", false);
   fields.integrity = properties.truth("dataintegrity", false);
-  const bool between = fields.lengths == FieldLengths::uniform || fields.lengths == FieldLengths::zipfian;
+  fields.pareto = read_pareto(properties, "value", fields.pareto);
+  const bool between = fields.lengths == FieldLengths::uniform || fields.lengths == FieldLengths::zipfian ||
+                       fields.lengths == FieldLengths::pareto;
   if (between && fields.min_bytes > fields.bytes) {
     properties.complain("minfieldlength", std::to_string(fields.min_bytes) + " is above fieldlength, " +
                                               std::to_string(fields.bytes));
@@ -134,6 +186,16 @@ FieldSpec read_fields(PropertyReader& properties) {
       fields.lengths = FieldLengths::constant;  // the problem is noted
     }
   }
+  (void)properties.is_set("fieldlengthweights");
+  if (fields.lengths == FieldLengths::weighted) {
+    auto weights = WeightedSizes::parse(properties.text("fieldlengthweights", ""), kMostRecordBytes);
+    if (weights) {
+      fields.weights = std::move(weights).value();
+    } else {
+      properties.complain("fieldlengthweights", weights.error().message);
+      fields.lengths = FieldLengths::constant;
+    }
+  }
   if (fields.count * fields.most_field_bytes() > kMostRecordBytes) {
     properties.complain("fieldcount",
                         "a record may have " + std::to_string(kMostRecordBytes) + " bytes at most");
@@ -147,7 +209,7 @@ struct Preset {
   std::string_view text;
 };
 
-constexpr std::array<Preset, 10> kPresets{{
+constexpr std::array<Preset, 11> kPresets{{
     {"a", "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian\n"},
     {"b", "readproportion=0.95\nupdateproportion=0.05\nrequestdistribution=zipfian\n"},
     {"c", "readproportion=1\nupdateproportion=0\nrequestdistribution=zipfian\n"},
@@ -162,6 +224,11 @@ constexpr std::array<Preset, 10> kPresets{{
     {"scan",
      "readproportion=0\nupdateproportion=0\nscanproportion=1\nrequestdistribution=uniform\n"
      "minscanlength=100\nmaxscanlength=100\n"},
+    // db_bench's mixgraph with the parameters of "prefix_dist". Keys have 48 bytes, as there.
+    {"mixgraph",
+     "readproportion=0.83\nupdateproportion=0.14\nscanproportion=0.03\nrequestdistribution=keyranges\n"
+     "insertorder=ordered\nzeropadding=44\nfieldcount=1\nfieldlengthdistribution=pareto\nminfieldlength=10\n"
+     "fieldlength=1024\nscanlengthdistribution=pareto\nmaxscanlength=10000\n"},
     {"multiget",
      "readproportion=0\nupdateproportion=0\nmultireadproportion=1\nrequestdistribution=uniform\n"},
 }};
@@ -170,7 +237,7 @@ constexpr std::string_view kOneKeyspace = "there is only one keyspace";
 constexpr std::string_view kOwnReport = "latencies are always reported, by percentiles";
 constexpr std::string_view kOtherStore = "it is for another store";
 
-constexpr std::array<UnusedProperty, 24> kUnused{{
+constexpr std::array<UnusedProperty, 25> kUnused{{
     {"core_workload_insertion_keep_going_on_error", "true", "a load always continues after a failed insert"},
     {"table", "usertable", kOneKeyspace},
     {"columnfamily", "", kOneKeyspace},
@@ -194,6 +261,7 @@ constexpr std::array<UnusedProperty, 24> kUnused{{
     {"redis.cluster", "false", "clusters are not supported"},
     {"redis.timeout", "", "a run ends after 30 seconds without a reply"},
     {"redis.password", "", "authentication is not supported"},
+    {"sine_mix_rate_interval_milliseconds", "10000", "the rate follows the sine without steps"},
     {"dotransactions", "true", "load or run decides"},
 }};
 
@@ -215,6 +283,10 @@ WorkloadSpec read_core_workload(PropertyReader& properties, bool load) {
   }
   spec.zero_padding = properties.whole("zeropadding", spec.zero_padding, 0, KeyFormat::kMaxPadding);
   spec.ordered = properties.choice("insertorder", {"hashed", "ordered"}, 0) == 1;
+  if (spec.mix.distribution == Distribution::key_ranges) {
+    check_key_ranges(properties, spec);
+  }
+  spec.ttl_s = read_ttl(properties);
   spec.mix.locked_prefix_bytes =
       properties.whole("lockedprefixbytes", usual_prefix_bytes(spec), 1, KeyFormat::kMaxBytes);
   spec.fields = read_fields(properties);

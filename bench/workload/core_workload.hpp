@@ -15,8 +15,8 @@ namespace mxkv::bench {
 /// Thread-safety: startup only.
 WorkloadSpec read_core_workload(PropertyReader& properties, bool load);
 
-/// The properties of a workload by its short name, in .properties format: YCSB's a to f, and get, set, scan:
-/// one kind of operation, uniform, scans of exactly 100.
+/// The properties of a workload by its short name, in .properties format: YCSB's a to f; RocksDB's
+/// mixgraph; and get, set, scan, multiget: one kind of operation, uniform, scans of exactly 100.
 std::optional<std::string_view> preset(std::string_view name) noexcept;
 
 /// The mix of a preset. Thread-safety: startup only.

@@ -94,7 +94,10 @@ std::size_t FieldSpec::least_field_bytes() const noexcept {
       return bytes;
     case FieldLengths::uniform:
     case FieldLengths::zipfian:
+    case FieldLengths::pareto:
       return min_bytes;
+    case FieldLengths::weighted:
+      return weights.least_bytes();
     case FieldLengths::histogram:
       break;
   }
@@ -102,6 +105,9 @@ std::size_t FieldSpec::least_field_bytes() const noexcept {
 }
 
 std::size_t FieldSpec::most_field_bytes() const noexcept {
+  if (lengths == FieldLengths::weighted) {
+    return weights.most_bytes();
+  }
   return lengths == FieldLengths::histogram ? histogram.most_bytes() : bytes;
 }
 
@@ -115,6 +121,10 @@ std::size_t FieldLengthSource::next(runtime::Random& random) noexcept {
       return spec_->min_bytes + zipfian_.next(random);
     case FieldLengths::histogram:
       return spec_->histogram.bytes_of(next_below(random, spec_->histogram.draws()));
+    case FieldLengths::pareto:
+      return folded_length(spec_->pareto.quantile(next_unit(random)), spec_->min_bytes, spec_->bytes);
+    case FieldLengths::weighted:
+      return spec_->weights.bytes_of(next_below(random, spec_->weights.draws()));
   }
   return spec_->bytes;
 }

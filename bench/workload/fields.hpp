@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "bench/workload/keys.hpp"
+#include "bench/workload/pareto.hpp"
+#include "bench/workload/weighted_sizes.hpp"
 #include "bench/workload/zipfian.hpp"
 #include "runtime/base/random.hpp"
 #include "runtime/base/result.hpp"
 
 namespace mxkv::bench {
 
-enum class FieldLengths : std::uint8_t { constant, uniform, zipfian, histogram };
+enum class FieldLengths : std::uint8_t { constant, uniform, zipfian, histogram, pareto, weighted };
 
 /// YCSB's histogram of lengths: a block size, and the frequency of each number of blocks.
 struct LengthHistogram {
@@ -37,9 +39,11 @@ struct LengthHistogram {
 struct FieldSpec {
   std::uint32_t count = 10;
   FieldLengths lengths = FieldLengths::constant;
-  std::size_t min_bytes = 1;  ///< of uniform and zipfian lengths
+  std::size_t min_bytes = 1;  ///< of uniform, zipfian and Pareto lengths
   std::size_t bytes = 100;    ///< the length, or the greatest
   LengthHistogram histogram;
+  Pareto pareto{0.2615, 25.45, 0};  ///< db_bench's value_k, value_sigma, value_theta
+  WeightedSizes weights;
   bool integrity = false;  ///< contents as YCSB's dataintegrity has them; lengths are constant
   bool read_all = true;    ///< a read takes all fields, or one
   bool write_all = false;  ///< an update writes all fields, or one

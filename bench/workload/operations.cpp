@@ -82,6 +82,8 @@ OperationSource::Chooser OperationSource::make_chooser(SharedWorkload& shared) {
                                 static_cast<double>(spec.record_count) * mix.exponential_newest);
     case Distribution::hotspot:
       return HotspotChooser(spec.insert_start, existing, mix.hotspot_data, mix.hotspot_operations);
+    case Distribution::key_ranges:
+      return KeyRangeChooser(spec.insert_start, existing, mix.key_ranges);
     case Distribution::zipfian: {
       const auto expected_inserts =
           static_cast<std::uint64_t>(static_cast<double>(spec.operation_count) * mix.insert * 2.0);
@@ -101,6 +103,7 @@ std::optional<std::uint64_t> OperationSource::draw() {
     std::optional<std::uint64_t> operator()(ScrambledZipfian& chooser) const { return chooser.next(random); }
     std::optional<std::uint64_t> operator()(SequentialChooser& chooser) const { return chooser.next(); }
     std::optional<std::uint64_t> operator()(HotspotChooser& chooser) const { return chooser.next(random); }
+    std::optional<std::uint64_t> operator()(KeyRangeChooser& chooser) const { return chooser.next(random); }
     std::optional<std::uint64_t> operator()(ExponentialChooser& chooser) const {
       return chooser.next(random, newest);
     }
@@ -130,7 +133,8 @@ std::vector<OperationSource::Share> OperationSource::shares_of(const Mix& mix) {
                             {OperationKind::read_modify_write, mix.read_modify_write},
                             {OperationKind::locked_scan, mix.locked_scan},
                             {OperationKind::locked_touch, mix.locked_touch},
-                            {OperationKind::batch, mix.batch}};
+                            {OperationKind::batch, mix.batch},
+                            {OperationKind::remove, mix.remove}};
   std::erase_if(shares, [](const Share& share) { return share.part == 0; });
   double sum = 0;
   for (const Share& share : shares) {
@@ -155,6 +159,10 @@ OperationKind OperationSource::draw_kind() {
 
 std::uint32_t OperationSource::draw_scan_length() {
   const Mix& mix = shared_.spec().mix;
+  if (mix.scan_lengths == ScanLengths::pareto) {
+    return static_cast<std::uint32_t>(folded_length(mix.scan_pareto.quantile(next_unit(random_)),
+                                                    mix.min_scan_length, mix.max_scan_length));
+  }
   const std::uint64_t more = mix.scan_lengths == ScanLengths::zipfian
                                  ? scan_zipfian_.next(random_)
                                  : next_below(random_, mix.max_scan_length - mix.min_scan_length + 1);

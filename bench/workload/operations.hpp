@@ -78,7 +78,7 @@ class OperationSource {
 
  private:
   using Chooser = std::variant<UniformChooser, ScrambledZipfian, Zipfian, SequentialChooser,
-                               ExponentialChooser, HotspotChooser>;
+                               ExponentialChooser, HotspotChooser, KeyRangeChooser>;
 
   /// One kind of operation and its part of all, the parts adding up to 1.
   struct Share {

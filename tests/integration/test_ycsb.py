@@ -117,6 +117,25 @@ class Workloads:
         self.assertEqual(missing.code, 1)
         self.assertEqual(missing.figure("MULTI-READ", "Return=NOT_FOUND"), 20)
 
+    def test_deleted_records_are_misses_and_no_failures(self):
+        self.empty()
+        self.load()
+        run = self.run_client("run", "-P", workload("a"), "--deleteproportion", 0.5, "--operationcount", OPERATIONS)
+        self.assertEqual(run.err, "")
+        deletes = run.figure("DELETE", "Operations")
+        self.assertEqual(run.figure("READ", "Operations") + run.ok("UPDATE") + deletes, OPERATIONS)
+        self.assertEqual(run.ok("DELETE") + run.figure("DELETE", "Return=NOT_FOUND"), deletes)
+        self.assertGreater(run.ok("DELETE"), 0)
+        self.assertGreater(run.figure("READ", "Return=NOT_FOUND"), 0)
+
+    def test_lengths_of_every_distribution_are_verified(self):
+        for lengths in ("pareto", "weighted"):
+            with self.subTest(lengths):
+                self.empty()
+                flags = ("--fieldlengthdistribution", lengths, "--fieldlengthweights", "30:3,500:1", "--ttl", 3600)
+                self.load(*flags)
+                self.assert_workload("a", *flags)
+
     def test_misses_are_failures_up_to_the_allowed_number(self):
         self.empty()
         run = run_load_client("run", "-P", workload("c"), *self.store())
@@ -140,6 +159,28 @@ class YcsbMxkvTest(Workloads, ServerCase):
         self.empty()
         self.load()
         self.assert_workload("e", "-p", "scanlengthdistribution=zipfian", "-p", "minscanlength=3")
+
+    def test_mixgraph_by_its_name(self):
+        self.empty()
+        self.assertEqual(self.run_client("load", "--workload", "mixgraph", "--recordcount", RECORDS).ok("INSERT"), RECORDS)
+        self.assertRegex(self.connect().ask(b"mg user" + b"0" * 44 + b" s"), rb"^HD s(1\d|[2-9]\d|[1-9]\d\d)$")
+        run = self.run_client("run", "--workload", "mixgraph", "--recordcount", RECORDS, "--operationcount", OPERATIONS,
+                              "--connections", 4, "-p", "sine_a=5000", "-p", "sine_b=3", "-p", "sine_d=10000")
+        self.assertEqual(sum(map(run.ok, ("READ", "UPDATE", "SCAN"))), OPERATIONS)
+        self.assertGreater(run.ok("SCAN"), 0)
+        self.assertEqual(run.figure("SCHEDULE", "Target(ops/sec)"), 10000)
+
+    def test_scans_keep_their_order_where_records_are_deleted(self):
+        self.empty()
+        self.load()
+        run = self.run_client("run", "-P", workload("e"), "--deleteproportion", 0.3, "--operationcount", OPERATIONS)
+        self.assertGreater(run.ok("SCAN"), 0)
+        self.assertGreater(run.ok("DELETE"), 0)
+
+    def test_records_live_as_long_as_the_load_says(self):
+        self.empty()
+        self.load("--ttl", 1000)
+        self.assertRegex(self.connect().ask(b"mg user6284781860667377211 t"), rb"^HD t(1000|[89]\d\d)$")
 
     def test_time_alone_ends_a_run(self):
         self.empty()
@@ -220,7 +261,7 @@ class YcsbCommandLineTest(unittest.TestCase):
         self.assert_refused("-p: db: 'cassandra' is not one of mxkv, memcached, redis, redis-lex, echo", "run", "cassandra")
         self.assert_refused("/nowhere: cannot be read", "run", "-P", "/nowhere")
         self.assert_refused("-threads: a value must follow", "run", "-threads")
-        self.assert_refused("--workload: 'z' is not one of a, b, c, d, e, f, get, set, scan, multiget", "run",
+        self.assert_refused("--workload: 'z' is not one of a, b, c, d, e, f, mixgraph, get, set, scan, multiget", "run",
                             "--workload", "z")
         self.assert_refused("-p: redis.datatype: 'hash' is not one of string", "run", "--server-kind", "redis", "-p",
                             "redis.datatype=hash")

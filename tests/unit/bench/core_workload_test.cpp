@@ -56,6 +56,41 @@ TEST(CoreWorkload, TakesEveryDistribution) {
   }
 }
 
+TEST(CoreWorkload, TakesMixgraphByItsShortNameAndDbBenchsParameters) {
+  const WorkloadSpec spec = spec_of(preset("mixgraph").value());
+  EXPECT_EQ(spec.mix.distribution, Distribution::key_ranges);
+  EXPECT_EQ(spec.mix.key_ranges.ranges, 30U);
+  EXPECT_EQ(spec.mix.scan_lengths, ScanLengths::pareto);
+  EXPECT_EQ(spec.mix.scan_pareto.k, 2.517);
+  EXPECT_EQ(spec.mix.scan_pareto.sigma, 14.236);
+  EXPECT_EQ(spec.fields.lengths, FieldLengths::pareto);
+  EXPECT_EQ(spec.fields.pareto.k, 0.2615);
+  EXPECT_EQ(spec.fields.pareto.sigma, 25.45);
+  EXPECT_EQ(spec.fields.count * spec.fields.most_field_bytes(), 1024U);
+  EXPECT_EQ(spec.zero_padding + KeyFormat::kPrefix.size(), 48U);
+  EXPECT_TRUE(spec.ordered);
+  EXPECT_FALSE(spec.misses_expected());
+  const WorkloadSpec other = spec_of(
+      "keyrange_dist_a=1\nkeyrange_dist_b=2\nkeyrange_dist_c=3\nkeyrange_dist_d=4\nkeyrange_num=5\nkey_dist_"
+      "a=6\n"
+      "key_dist_b=7\nvalue_theta=8\niter_theta=9\n");
+  EXPECT_EQ(other.mix.key_ranges.a + other.mix.key_ranges.b + other.mix.key_ranges.c + other.mix.key_ranges.d,
+            10);
+  EXPECT_EQ(other.mix.key_ranges.ranges, 5U);
+  EXPECT_EQ(other.mix.key_ranges.key_a + other.mix.key_ranges.key_b, 13);
+  EXPECT_EQ(other.fields.pareto.theta, 8);
+  EXPECT_EQ(other.mix.scan_pareto.theta, 9);
+}
+
+TEST(CoreWorkload, ExpectsMissesWhereRecordsAreDeletedOrExpire) {
+  EXPECT_TRUE(spec_of("deleteproportion=0.1").misses_expected());
+  EXPECT_EQ(spec_of("ttl=60").ttl_s, 60U);
+  EXPECT_TRUE(spec_of("ttl=60").misses_expected());
+  EXPECT_EQ(spec_of("memcached.objectExpirationTime=60").ttl_s, 60U);
+  EXPECT_EQ(spec_of("memcached.objectExpirationTime=60\nttl=5").ttl_s, 5U);
+  EXPECT_FALSE(spec_of("memcached.objectExpirationTime=2147483647").misses_expected());
+}
+
 TEST(CoreWorkload, TakesOperationsOnManyKeys) {
   const WorkloadSpec spec = spec_of(
       "readproportion=0\nupdateproportion=0\nlockedscanproportion=0.5\nlockedtouchproportion=0.25\n"
@@ -80,7 +115,7 @@ TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
        "site.ycsb.workloads.CoreWorkload"},
       {"requestdistribution=zipf",
        "file:1: requestdistribution: 'zipf' is not one of uniform, zipfian, latest, sequential, exponential, "
-       "hotspot"},
+       "hotspot, keyranges"},
       {"recordcount=0", "file:1: recordcount: 0 is not within 1 to 1099511627776"},
       {"recordcount=10\ninsertstart=10", "file:2: insertstart: 10 is not below recordcount, 10"},
       {"recordcount=10\ninsertstart=4\ninsertcount=7",
@@ -90,11 +125,30 @@ TEST(CoreWorkload, SaysWhatIsWrongAndWhere) {
       {"insertproportion=-1", "file:1: insertproportion: -1 is not within 0 to 1e+09"},
       {"minscanlength=5\nmaxscanlength=4", "file:1: minscanlength: 5 is above maxscanlength, 4"},
       {"scanlengthdistribution=hotspot",
-       "file:1: scanlengthdistribution: 'hotspot' is not one of uniform, zipfian"},
+       "file:1: scanlengthdistribution: 'hotspot' is not one of uniform, zipfian, pareto"},
       {"lockedscanproportion=x", "file:1: lockedscanproportion: 'x' is not a number"},
       {"lockedtouchseconds=2592001", "file:1: lockedtouchseconds: 2592001 is not within 0 to 2592000"},
       {"lockedprefixbytes=0", "file:1: lockedprefixbytes: 0 is not within 1 to 250"},
       {"batchlength=0", "file:1: batchlength: 0 is not within 1 to 65536"},
+      {"requestdistribution=keyranges",
+       "file:1: requestdistribution: keyranges needs insertorder=ordered: otherwise neighbouring records are "
+       "not "
+       "neighbouring keys"},
+      {"requestdistribution=keyranges\ninsertorder=ordered\nrecordcount=29",
+       "keyrange_num: 30 is above the number of records, 29"},
+      {"requestdistribution=keyranges\ninsertorder=ordered\nkeyrange_dist_a=-1\nkeyrange_dist_c=0",
+       "file:3: keyrange_dist_a: with these parameters every range has the weight 0"},
+      {"value_sigma=0", "file:1: value_sigma: 0 is not within 1e-09 to 1e+12"},
+      {"iter_k=x", "file:1: iter_k: 'x' is not a number"},
+      {"ttl=2592001", "file:1: ttl: 2592001 is not within 0 to 2592000"},
+      {"deleteproportion=-1", "file:1: deleteproportion: -1 is not within 0 to 1e+09"},
+      {"fieldlengthdistribution=weighted\nfieldlengthweights=100:3,1000",
+       "file:2: fieldlengthweights: '1000' is not BYTES:WEIGHT with 1 to 536870912 bytes, as in "
+       "100:3,1000:1"},
+      {"fieldlengthdistribution=weighted\nfieldlengthweights=100:0",
+       "file:2: fieldlengthweights: '100:0' has no weight above 0"},
+      {"fieldlengthdistribution=weighted\nfieldlengthweights=100:1,",
+       "file:2: fieldlengthweights: '100:1,' ends with a comma"},
       {"insertorder=random", "file:1: insertorder: 'random' is not one of hashed, ordered"},
       {"requestdistribution=hotspot\nhotspotdatafraction=0.0001",
        "file:2: hotspotdatafraction: no record is hot, but requests go to hot ones"},

@@ -30,8 +30,9 @@ TEST(Operations, HaveTheSharesOfYcsbsWorkloads) {
   for (const Case& wanted :
        {Case{"a", {0.5, 0.5, 0, 0}}, Case{"b", {0.95, 0.05, 0, 0}}, Case{"c", {1, 0, 0, 0}},
         Case{"d", {0.95, 0, 0, 0.05}}, Case{"e", {0, 0, 0.95, 0.05}},
-        Case{"f", {0.5, 0, 0, 0, 0, 0, 0, 0, 0.5}}, Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}},
-        Case{"scan", {0, 0, 1, 0}}, Case{"multiget", {0, 0, 0, 0, 1}}}) {
+        Case{"f", {0.5, 0, 0, 0, 0, 0, 0, 0, 0, 0.5}}, Case{"get", {1, 0, 0, 0}}, Case{"set", {0, 1, 0, 0}},
+        Case{"mixgraph", {0.83, 0.14, 0.03, 0}}, Case{"scan", {0, 0, 1, 0}},
+        Case{"multiget", {0, 0, 0, 0, 1}}}) {
     SharedWorkload shared(spec_of(wanted.name, kMany));
     OperationSource source(shared, 0, 1);
     std::array<double, kOperationKinds> counts{};

@@ -99,6 +99,34 @@ TEST_F(RedisWireTest, WritesAreOkOnlyWithAllTheirReplies) {
   expect_outcome(*redis_, insert, "+OK\r\n+OK\r\n", Outcome::out_of_step);
 }
 
+TEST_F(RedisWireTest, DeletesTakeTheKeyOutOfTheIndexToo) {
+  const Operation removal = operation_of(OperationKind::remove, 3);
+  const std::string name = key(removal.key_hash);
+  EXPECT_EQ(request_of(*redis_, removal),
+            "*2\r\n$3\r\nDEL\r\n" + bulk(name) + "*3\r\n$4\r\nZREM\r\n" + bulk("_indices") + bulk(name));
+  const auto plain = make_redis_wire(shape_, {.indexed = false});
+  EXPECT_EQ(request_of(*plain, removal), "*2\r\n$3\r\nDEL\r\n" + bulk(name));
+  const std::vector<std::pair<std::string, Outcome>> replies{{":1\r\n:1\r\n", Outcome::ok},
+                                                             {":0\r\n:0\r\n", Outcome::not_found},
+                                                             {":0\r\n:1\r\n", Outcome::not_found},
+                                                             {"-ERR\r\n:1\r\n", Outcome::error},
+                                                             {":1\r\n-ERR\r\n", Outcome::error}};
+  for (const auto& [reply, outcome] : replies) {
+    for (std::size_t cut = 0; cut <= reply.size(); ++cut) {
+      std::string stream = reply;
+      EXPECT_EQ(read_in_two(*redis_, removal, stream, cut), outcome) << reply << cut;
+    }
+  }
+}
+
+TEST_F(RedisWireTest, ATimeToLiveIsPartOfEachSet) {
+  shape_.ttl_s = 90;
+  const Operation update = operation_of(OperationKind::update, 3);
+  EXPECT_EQ(request_of(*make_redis_wire(shape_, {}), update),
+            "*5\r\n$3\r\nSET\r\n" + bulk(key(update.key_hash)) + bulk(value_of(shape_, update.key_hash)) +
+                bulk("EX") + bulk("90"));
+}
+
 TEST_F(RedisWireTest, ScansFindKeysByScoreThenReadTheirRecords) {
   const Operation scan = scan_from(10);
   const std::uint64_t first = (*loaded_)[10];

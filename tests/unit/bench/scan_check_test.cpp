@@ -100,6 +100,18 @@ TEST_P(ScanCheckTest, RejectsMoreThanWasAskedForAndNothingAtAll) {
   EXPECT_FALSE(verdict(10, 5, {}, true));
 }
 
+TEST_P(ScanCheckTest, WhereRecordsMayBeGoneOnlyOrderAndLengthCount) {
+  WorkloadSpec deleting = spec();
+  deleting.mix.remove = 0.1;
+  loaded_ = LoadedKeys(deleting, format_);
+  EXPECT_TRUE(verdict(3, 5, {loaded_[3], loaded_[5], loaded_[9]}));
+  EXPECT_TRUE(verdict(3, 5, {loaded_[4]}));
+  EXPECT_FALSE(verdict(3, 5, {loaded_[2], loaded_[4]}));
+  EXPECT_FALSE(verdict(3, 5, {loaded_[5], loaded_[4]}));
+  EXPECT_FALSE(verdict(3, 2, {loaded_[3], loaded_[4], loaded_[5]}));
+  EXPECT_FALSE(verdict(3, 5, {}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Paddings, ScanCheckTest, ::testing::Values(1, 20));
 
 }  // namespace

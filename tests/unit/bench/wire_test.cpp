@@ -56,6 +56,26 @@ TEST_F(WireTest, MemcachedRequestsAreThoseOfTheClassicProtocol) {
   EXPECT_EQ(request_of(*wire, operation_of(OperationKind::insert, 1)), set);
 }
 
+TEST_F(WireTest, MemcachedDeletesAreOkOnlyWhereThereWasARecord) {
+  const auto wire = make_memcached_wire(shape_);
+  const Operation removal = operation_of(OperationKind::remove, 1);
+  EXPECT_EQ(request_of(*wire, removal), "delete " + key(1) + "\r\n");
+  for (const auto& [reply, outcome] :
+       {std::pair{"DELETED\r\n", Outcome::ok}, std::pair{"NOT_FOUND\r\n", Outcome::not_found},
+        std::pair{"SERVER_ERROR busy\r\n", Outcome::error}, std::pair{"STORED\r\n", Outcome::out_of_step}}) {
+    for (std::size_t cut = 0; cut <= std::string_view(reply).size(); ++cut) {
+      std::string stream = reply;
+      EXPECT_EQ(read_in_two(*wire, removal, stream, cut), outcome) << reply << cut;
+    }
+  }
+}
+
+TEST_F(WireTest, ATimeToLiveIsPartOfEachSet) {
+  shape_.ttl_s = 90;
+  EXPECT_EQ(request_of(*make_memcached_wire(shape_), operation_of(OperationKind::update, 1)),
+            "set " + key(1) + " 0 90 20\r\n" + value(1) + "\r\n");
+}
+
 TEST_F(WireTest, MultiReadsAreVerifiedKeyByKey) {
   WorkloadSpec spec;
   spec.record_count = 200;
