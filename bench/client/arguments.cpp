@@ -65,6 +65,9 @@ class Translator {
         return runtime::Error{problem};
       }
     }
+    if (command_.empty() && trace_) {
+      command_ = "run";
+    }
     if (!command_.empty()) {
       out_.insert(out_.begin(), command_);
     }
@@ -120,6 +123,14 @@ class Translator {
     const auto known = std::find_if(kFlags.begin(), kFlags.end(),
                                     [&bare](const PropertyFlag& flag) { return flag.flag == bare; });
     const bool special = name == "-l" || bare == "db" || bare == "value-bytes" || bare == "key-bytes";
+    if (bare == "trace") {
+      trace_ = true;
+      out_.push_back(argument);
+      if (name == argument && at_ + 1 < arguments_.size()) {
+        out_.push_back(arguments_[++at_]);  // a file's name, even if it is "run"
+      }
+      return {};
+    }
     if (known == kFlags.end() && !special) {
       out_.push_back(argument);
       return {};
@@ -160,6 +171,7 @@ class Translator {
   const std::vector<std::string>& arguments_;
   std::size_t at_ = 0;
   std::string command_;
+  bool trace_ = false;  // a trace without a command is run
   std::vector<std::string> out_;
 };
 

@@ -209,7 +209,7 @@ void ClientThread::run(const RunTimes& times) {
     const int ready = wait_for_events(epoll_.descriptor(), events, wait_ns(now_ns));
     if (ready > 0) {
       handle_events({events.data(), static_cast<std::size_t>(ready)});
-    } else if (monotonic_ns() - heard_ns_ >= silence_ns()) {
+    } else if ((!pacer_.paced() || outstanding_ > 0) && monotonic_ns() - heard_ns_ >= silence_ns()) {
       problem_ = "no reply for " + std::to_string(silence_ns() / kNsPerMs) + " ms";
       break;
     }

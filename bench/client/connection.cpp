@@ -123,6 +123,10 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
     // The update of a read-modify-write is due when its read is answered.
     tally.intended.record(now_ns - (operation.begin_ns != 0 ? operation.start_ns : operation.due_ns));
   }
+  if (context.workload.spec().replay.trace != nullptr) {
+    finish_of_trace(context, operation, outcome, now_ns, sending);
+    return;
+  }
   if (operation.kind == OperationKind::insert && !context.workload.spec().load) {
     context.workload.inserted().acknowledge(operation.record);  // a failed insert too, as in YCSB
   }
@@ -143,6 +147,31 @@ void Connection::finish_front(const ConnectionContext& context, Outcome outcome,
   whole.record(outcome, now_ns - begin_ns);
   if (context.pacer.paced()) {
     whole.intended.record(now_ns - operation.due_ns);
+  }
+}
+
+void Connection::finish_of_trace(const ConnectionContext& context, Operation& operation, Outcome outcome,
+                                 std::uint64_t now_ns, bool sending) {
+  if (operation.kind == OperationKind::insert) {
+    ++context.tally.halves;
+    return;
+  }
+  if (operation.kind != OperationKind::read) {
+    return;
+  }
+  CacheFigures& cache = context.tally.cache;
+  if (outcome == Outcome::ok) {
+    ++cache.hits;
+    cache.hit_bytes += operation.value_bytes;
+  } else if (outcome == Outcome::not_found) {
+    ++cache.misses;
+    cache.miss_bytes += operation.value_bytes;
+    if (sending && context.workload.spec().replay.fill_misses) {
+      operation.kind = OperationKind::insert;
+      operation.begin_ns = operation.start_ns;  // it is due when the miss is known
+      operation.start_ns = now_ns;
+      push(context, operation);
+    }
   }
 }
 

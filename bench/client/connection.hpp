@@ -68,6 +68,9 @@ class Connection {
   void fill(const ConnectionContext& context, std::uint64_t now_ns);
   [[nodiscard]] static bool may_retry(const ConnectionContext& context, const Operation& operation,
                                       Outcome outcome);
+  /// Notes how a trace's request ended; with `sending`, a get that missed may be followed by a set.
+  void finish_of_trace(const ConnectionContext& context, Operation& operation, Outcome outcome,
+                       std::uint64_t now_ns, bool sending);
   /// Writes the request and waits for its reply behind all others.
   void push(const ConnectionContext& context, const Operation& operation);
   [[nodiscard]] Status status() const noexcept { return count_ != 0 ? Status::waiting : Status::idle; }

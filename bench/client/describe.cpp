@@ -77,6 +77,12 @@ ClientFacts describe(const Options& options, const std::string& command) {
     settings.emplace_back("insertcount", std::to_string(workload.existing()));
   } else {
     settings.emplace_back("operationcount", std::to_string(workload.operation_count));
+  }
+  if (workload.replay.trace != nullptr) {
+    settings.emplace_back("trace", options.trace_file);
+    settings.emplace_back("trace-speed", fmt::format("{}", workload.replay.speed));
+    settings.emplace_back("fill-misses", workload.replay.fill_misses ? "true" : "false");
+  } else if (!workload.load) {
     add_mix(settings, workload.mix);
   }
   settings.emplace_back("threads", std::to_string(options.threads));

@@ -13,47 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxRequestText = 64;  // all of a request but key and value
 constexpr std::size_t kVarying = std::numeric_limits<std::size_t>::max();
-constexpr std::string_view kEnd = "END\r\n";
-constexpr std::string_view kValue = "VALUE ";
-
-/// One "VALUE <key> <flags> <bytes>" item at the front of the input.
-struct Item {
-  enum class Status : std::uint8_t { incomplete, malformed, complete } status = Status::incomplete;
-  std::string_view key;
-  std::string_view data;
-  std::size_t bytes = 0;  // of the whole item
-};
-
-Item read_item(std::string_view input) noexcept {
-  const auto line = first_line(input);
-  if (!line) {
-    return {};
-  }
-  const std::string_view fields = line->substr(kValue.size());
-  const std::size_t key_end = fields.find(' ');
-  const std::size_t flags_end = key_end == std::string_view::npos ? key_end : fields.find(' ', key_end + 1);
-  if (flags_end == std::string_view::npos) {
-    return {Item::Status::malformed, {}, {}, 0};
-  }
-  const auto bytes = parse_number(fields.substr(flags_end + 1));
-  if (!bytes) {
-    return {Item::Status::malformed, {}, {}, 0};
-  }
-  const std::size_t data_at = line->size() + kLineEnd.size();
-  const std::size_t whole = data_at + *bytes + kLineEnd.size();
-  if (input.size() < whole) {
-    return {};
-  }
-  if (input.substr(data_at + *bytes, kLineEnd.size()) != kLineEnd) {
-    return {Item::Status::malformed, {}, {}, 0};
-  }
-  return {Item::Status::complete, fields.substr(0, key_end), input.substr(data_at, *bytes), whole};
-}
-
-/// The step for an item that is not complete.
-Step unread(const Item& item) noexcept {
-  return item.status == Item::Status::malformed ? Step{0, Outcome::out_of_step} : Step{};
-}
 
 class MemcachedWire final : public Wire {
  public:
@@ -189,17 +148,13 @@ class MemcachedWire final : public Wire {
     if (!input.starts_with(kValue)) {
       return input.starts_with(kEnd) ? Step{kEnd.size(), Outcome::not_found} : read_refusal(input);
     }
-    const Item item = read_item(input);
+    const Item item = read_only_item(input);
     if (item.status != Item::Status::complete) {
       return unread(item);
     }
-    const std::string_view rest = input.substr(item.bytes);
-    if (!rest.starts_with(kEnd)) {
-      return kEnd.starts_with(rest) ? Step{} : Step{0, Outcome::out_of_step};
-    }
     const bool right =
         shape_.keys.parse(item.key) == operation.key_hash && right_value(operation.key_hash, item.data);
-    return {item.bytes + kEnd.size(), right ? Outcome::ok : Outcome::wrong};
+    return {item.bytes, right ? Outcome::ok : Outcome::wrong};
   }
 
   /// Reads one item at a time. Items come in the order of their keys; an item left out is missing.

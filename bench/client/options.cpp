@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "bench/client/arguments.hpp"
 #include "bench/workload/core_workload.hpp"
 #include "bench/workload/properties.hpp"
+#include "bench/workload/trace.hpp"
 #include "runtime/base/command_line.hpp"
 #include "runtime/base/readable.hpp"
 
@@ -126,6 +128,33 @@ void add_flags(CLI::App& command, Flags& flags) {
   command
       .add_option("--max-failures", options.max_failures,
                   "number of failed operations at which the exit code is still 0")
+      ->capture_default_str();
+}
+
+/// Flags of a run that sends a trace's requests.
+void add_trace_flags(CLI::App& command, Flags& flags) {
+  Options& options = flags.options;
+  CLI::Option* const trace = command
+                                 .add_option("--trace", options.trace_file,
+                                             "send the requests of this trace instead of a mix; - reads "
+                                             "standard input (bench/README.md has the "
+                                             "columns)")
+                                 ->option_text("FILE");
+  command
+      .add_option("--trace-speed", options.workload.replay.speed,
+                  "with --trace: send at the trace's times, so many times faster; 0: as fast as possible")
+      ->check(CLI::Range(0.0, 1e6))
+      ->needs(trace)
+      ->capture_default_str();
+  command
+      .add_flag("--fill-misses", options.workload.replay.fill_misses,
+                "with --trace: set the value, in the trace's length, after a get that misses")
+      ->needs(trace);
+  command
+      .add_option("--trace-value-bytes", options.trace_value_bytes,
+                  "with --trace: refuse values above this, the server's limit")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{Trace::kMostValueBytes}))
+      ->needs(trace)
       ->capture_default_str();
 }
 
@@ -282,7 +311,7 @@ void check_together(PropertyReader& properties, const Options& options) {
   if (options.server_kind == ServerKind::echo && workload.fields.lengths != FieldLengths::constant) {
     properties.complain("fieldlengthdistribution", "echo needs constant lengths");
   }
-  if (workload.load) {
+  if (workload.load || !options.trace_file.empty()) {
     return;
   }
   if (workload.operation_count == 0 && options.max_execution_s == 0) {
@@ -311,6 +340,32 @@ void check_together(PropertyReader& properties, const Options& options) {
   }
 }
 
+/// Reads the trace, if there is one. Returns an error text, or an empty one.
+std::string read_trace(const Flags& flags, PropertyReader& reader, Options& options) {
+  if (options.trace_file.empty()) {
+    return {};
+  }
+  if (!flags.preset.empty()) {
+    return "--workload: a trace has its own requests: leave --workload or --trace out";
+  }
+  if (options.server_kind == ServerKind::echo || options.server_kind == ServerKind::redis_lex) {
+    return "--trace: needs --server-kind mxkv, memcached or redis";
+  }
+  if (options.target_ops_per_s > 0 && options.workload.replay.speed > 0) {
+    return "--trace-speed: the target is a rate already: leave one of the two out";
+  }
+  if (!reader.is_set("operationcount")) {
+    options.workload.operation_count = 0;  // all
+  }
+  auto trace = Trace::read(options.trace_file, options.trace_value_bytes);
+  if (!trace) {
+    return trace.error().message;
+  }
+  options.workload.replay.trace = std::make_shared<const Trace>(std::move(trace).value());
+  options.misses_allowed = true;
+  return {};
+}
+
 /// Combines the flags into the options. Prints all errors to stderr, and returns whether there were none.
 bool combine(Flags& flags, bool load) {
   Properties properties;
@@ -321,7 +376,9 @@ bool combine(Flags& flags, bool load) {
   PropertyReader reader(properties);
   Options& options = flags.options;
   const std::uint64_t seed = options.workload.seed;
+  const TraceReplay replay = options.workload.replay;
   options.workload = read_core_workload(reader, load);
+  options.workload.replay = replay;
   options.workload.seed = seed;
   read_server(flags, reader, options);
   read_redis(reader, options.redis);
@@ -334,6 +391,10 @@ bool combine(Flags& flags, bool load) {
     std::cerr << "mxkv-ycsb: " << problem << '\n';
   }
   if (!reader.problems().empty()) {
+    return false;
+  }
+  if (const std::string problem = read_trace(flags, reader, options); !problem.empty()) {
+    std::cerr << "mxkv-ycsb: " << problem << '\n';
     return false;
   }
   for (const std::string& warning : warn_of_unused(properties)) {
@@ -362,6 +423,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   app.require_subcommand(1);
   add_flags(*load, flags);
   add_flags(*run, flags);
+  add_trace_flags(*run, flags);
   load->footer(footer());
   run->footer(footer());
   auto arguments = translate_arguments({argv + 1, argv + argc});

@@ -42,7 +42,9 @@ struct Options {
   std::string json_file;                ///< where results go; empty: nowhere
   std::string csv_file;
   std::string hgrm_prefix;
-  bool misses_allowed = false;     ///< not_found is no failure (a cache that evicts)
+  bool misses_allowed = false;  ///< not_found is no failure (a cache that evicts)
+  std::string trace_file;       ///< "-": standard input; empty: none
+  std::uint64_t trace_value_bytes = std::uint64_t{1} << 20;  ///< the greatest value that a trace may have
   std::uint64_t max_failures = 0;  ///< failed operations that a run may have and still succeed
 };
 

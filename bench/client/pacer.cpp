@@ -3,12 +3,14 @@
 #include <cmath>
 
 #include "bench/client/units.hpp"
+#include "bench/workload/trace.hpp"
 #include "bench/workload/zipfian.hpp"
 
 namespace mxkv::bench {
 namespace {
 
 constexpr std::uint64_t kUsualLagNs = 10'000'000;
+constexpr double kFarAwayNs = 1e18;  // 31 years: behind the last request of a trace
 
 }  // namespace
 
@@ -32,6 +34,8 @@ Pacer::Pacer(const PacerOptions& options) noexcept
     : gap_ns_(options.rate_per_s > 0 ? static_cast<double>(kNsPerS) * options.threads / options.rate_per_s
                                      : 0),
       first_gap_ns_(gap_ns_ * options.index / options.threads),
+      trace_(options.trace),
+      trace_speed_(options.trace_speed),
       sine_(options.sine),
       rate_per_s_(options.rate_per_s),
       threads_(options.threads),
@@ -69,7 +73,12 @@ void Pacer::stop(std::uint64_t end_ns) noexcept {
 
 void Pacer::advance() noexcept {
   const bool poisson = figures_.arrivals == Arrivals::poisson;
-  if (sine_.amplitude_per_s != 0) {
+  if (trace_ != nullptr) {
+    const auto request = static_cast<std::size_t>(first_) + number_ * static_cast<std::size_t>(threads_);
+    offset_ns_ = request < trace_->size()
+                     ? std::min(kNsPerS * trace_->offset_s(request) / trace_speed_, kFarAwayNs)
+                     : kFarAwayNs;
+  } else if (sine_.amplitude_per_s != 0) {
     // By the number of operations of all threads that are due before it.
     position_ = poisson ? position_ - std::log(1.0 - next_unit(random_)) * threads_
                         : first_ + static_cast<double>(number_) * threads_;

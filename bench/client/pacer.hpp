@@ -13,6 +13,8 @@
 
 namespace mxkv::bench {
 
+class Trace;
+
 enum class Arrivals : std::uint8_t {
   constant,  ///< equal gaps
   poisson,   ///< exponentially distributed gaps, as of many independent users
@@ -26,6 +28,8 @@ struct PacerOptions {
   std::uint32_t index = 0;
   std::uint32_t threads = 1;
   std::uint64_t seed = 1;
+  const Trace* trace = nullptr;  ///< its own times, in place of equal gaps; must outlive the pacer
+  double trace_speed = 1;
 };
 
 /// How well a schedule was kept.
@@ -73,6 +77,8 @@ class Pacer {
 
   double gap_ns_;        // mean time between two operations of this thread; 0: not paced
   double first_gap_ns_;  // constant arrivals: the threads take turns
+  const Trace* trace_;
+  double trace_speed_;
   SineRate sine_;
   double rate_per_s_;  // of all threads, on average
   double threads_;

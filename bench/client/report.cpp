@@ -57,6 +57,13 @@ void append_schedule(std::string& out, const ScheduleFigures& schedule) {
   append(out, "[SCHEDULE], FellBehind, %d\n", schedule.fell_behind() ? 1 : 0);
 }
 
+void append_cache(std::string& out, const CacheFigures& cache) {
+  append(out, "[CACHE], Hits, %" PRIu64 "\n", cache.hits);
+  append(out, "[CACHE], Misses, %" PRIu64 "\n", cache.misses);
+  append(out, "[CACHE], HitRatio, %.6f\n", cache.hit_ratio());
+  append(out, "[CACHE], ByteHitRatio, %.6f\n", cache.byte_hit_ratio());
+}
+
 void append_verified(std::string& out, const Tally& tally) {
   std::uint64_t verified = 0;
   std::uint64_t wrong = 0;
@@ -154,6 +161,9 @@ std::string report(const RunResult& result) {
                         : 0.0);
   if (result.server_cpu_ns_per_operation() > 0) {
     append(out, "[SERVER], CPU(ns/op), %.1f\n", result.server_cpu_ns_per_operation());
+  }
+  if (result.tally.cache.hits + result.tally.cache.misses > 0) {
+    append_cache(out, result.tally.cache);
   }
   for (std::size_t i = 0; i < kOperationKinds; ++i) {
     const auto kind = static_cast<OperationKind>(i);

@@ -1,7 +1,7 @@
 // A run's output: YCSB's progress line and its report, so that scripts which read YCSB's output read ours.
 //
 // Additions: [VERIFY] counts the checks of replies; [CLIENT] and [SERVER] have their CPU time an operation;
-// [SCHEDULE] how well a paced run kept its schedule. All values are numbers. As in YCSB with
+// [SCHEDULE] how well a paced run kept its schedule; [CACHE] the hits and misses of a trace. All values are numbers. As in YCSB with
 // measurement.interval=both, [READ] is measured from the sending and [Intended-READ] from the operation's due
 // time.
 #pragma once

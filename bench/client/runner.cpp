@@ -17,11 +17,15 @@
 #include "bench/client/units.hpp"
 #include "bench/client/wire.hpp"
 #include "bench/report/clocks.hpp"
+#include "bench/workload/trace.hpp"
 
 namespace mxkv::bench {
 namespace {
 
 std::unique_ptr<Wire> make_wire(const Options& options, const RecordShape& shape) {
+  if (options.workload.replay.trace != nullptr) {
+    return make_trace_wire(*options.workload.replay.trace, options.server_kind == ServerKind::redis);
+  }
   switch (options.server_kind) {
     case ServerKind::mxkv:
     case ServerKind::memcached:
@@ -48,6 +52,12 @@ class Run {
     client.refill = options.refill;
     client.pace = {options.target_ops_per_s, options.arrivals,     options.sine, 0,
                    options.threads,          options.workload.seed};
+    if (const TraceReplay& replay = options.workload.replay; replay.trace != nullptr && replay.speed > 0) {
+      client.pace.trace = replay.trace.get();
+      client.pace.trace_speed = replay.speed;
+      client.pace.rate_per_s =
+          static_cast<double>(replay.trace->size()) / replay.trace->length_s() * replay.speed;
+    }
     for (std::uint32_t i = 0; i < options.threads; ++i) {
       client.connections =
           options.connections / options.threads + (i < options.connections % options.threads ? 1 : 0);
@@ -181,6 +191,10 @@ class Run {
     progress.interval_operations = progress.operations - last_operations_;
     progress.total_operations =
         options_.workload.load ? options_.workload.existing() : options_.workload.operation_count;
+    if (const auto& trace = options_.workload.replay.trace; trace != nullptr) {
+      progress.total_operations =
+          std::min<std::uint64_t>(progress.total_operations - 1, trace->size() - 1) + 1;  // 0: all
+    }
     progress.total_ms = options_.max_execution_s * 1000;
     progress.recent = series_.take_recent();
     std::fprintf(stderr, "%s\n", progress_line(progress, date_now()).c_str());
@@ -215,7 +229,7 @@ runtime::Result<RunResult> run_client(const Options& options, const Interrupt* i
       keys,      FieldFormat(spec.fields, keys), nullptr, MultiReadKeys(spec), ManyKeysShape(spec.mix),
       spec.ttl_s};
   std::unique_ptr<LoadedKeys> loaded;
-  if (!spec.load && spec.mix.ranges()) {
+  if (!spec.load && spec.replay.trace == nullptr && spec.mix.ranges()) {
     loaded = std::make_unique<LoadedKeys>(
         spec, keys, options.server_kind == ServerKind::redis ? ScanOrder::score : ScanOrder::key);
     shape.loaded = loaded.get();

@@ -32,12 +32,30 @@ void KindTally::merge(const KindTally& other) noexcept {
   error += other.error;
 }
 
+void CacheFigures::merge(const CacheFigures& other) noexcept {
+  hits += other.hits;
+  misses += other.misses;
+  hit_bytes += other.hit_bytes;
+  miss_bytes += other.miss_bytes;
+}
+
+double CacheFigures::hit_ratio() const noexcept {
+  const std::uint64_t all = hits + misses;
+  return all == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(all);
+}
+
+double CacheFigures::byte_hit_ratio() const noexcept {
+  const std::uint64_t all = hit_bytes + miss_bytes;
+  return all == 0 ? 0 : static_cast<double>(hit_bytes) / static_cast<double>(all);
+}
+
 void Tally::merge(const Tally& other) noexcept {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     kinds[i].merge(other.kinds[i]);
   }
   halves += other.halves;
   retries += other.retries;
+  cache.merge(other.cache);
 }
 
 void Tally::clear() noexcept {
@@ -50,6 +68,7 @@ void Tally::clear() noexcept {
   }
   halves = 0;
   retries = 0;
+  cache = {};
 }
 
 std::uint64_t Tally::requests() const noexcept {

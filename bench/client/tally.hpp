@@ -24,11 +24,27 @@ struct KindTally {
   void merge(const KindTally& other) noexcept;
 };
 
+/// The gets of a trace, and the bytes of their values by the trace's sizes.
+struct CacheFigures {
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t hit_bytes = 0;
+  std::uint64_t miss_bytes = 0;
+
+  void merge(const CacheFigures& other) noexcept;
+  /// The part of the gets that hit; 0 if there were none.
+  [[nodiscard]] double hit_ratio() const noexcept;
+  /// The part of the bytes that hit; 0 if there were none.
+  [[nodiscard]] double byte_hit_ratio() const noexcept;
+};
+
 /// Thread-safety: owner only.
 struct Tally {
   std::array<KindTally, kOperationKinds> kinds;
   std::uint64_t retries = 0;  ///< refused inserts that were sent again
-  std::uint64_t halves = 0;   ///< reads and updates that are parts of read-modify-writes
+  std::uint64_t halves =
+      0;               ///< reads and updates that are parts of read-modify-writes, and sets that fill misses
+  CacheFigures cache;  ///< of a trace
 
   KindTally& of(OperationKind kind) noexcept { return kinds[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] const KindTally& of(OperationKind kind) const noexcept {

@@ -98,6 +98,8 @@ struct RedisOptions {
 std::unique_ptr<Wire> make_redis_wire(const RecordShape& shape, const RedisOptions& options);
 /// redis: members "<key> <value>" of one sorted set, all of score 0: inserts, and scans by ZRANGEBYLEX.
 std::unique_ptr<Wire> make_redis_lex_wire(const RecordShape& shape);
+/// The requests of a trace, which must outlive the wire; to redis, or by memcached's classic protocol.
+std::unique_ptr<Wire> make_trace_wire(const Trace& trace, bool redis);
 /// memcached's requests to a server that only counts bytes and answers with as many bytes as memcached would.
 std::unique_ptr<Wire> make_echo_wire(const RecordShape& shape);
 

@@ -246,6 +246,10 @@ RunResult result_from(const Json& json) {
   result.tally = tally_from(json.at("results"));
   result.tally.halves = json.at("read_modify_write_halves");
   result.tally.retries = json.at("retries");
+  if (const auto cache = json.find("cache"); cache != json.end()) {  // only a trace has them
+    result.tally.cache = {cache->at("hits"), cache->at("misses"), cache->at("hit_bytes"),
+                          cache->at("miss_bytes")};
+  }
   result.schedule = schedule_from(json.at("schedule"));
   for (const Json& client : json.at("clients")) {
     result.clients.push_back(client_from(client));
@@ -280,6 +284,14 @@ std::string to_json(const RunResult& result) {
                  {"failures", result.figures.warmup.failures}}},
                {"client_cpu_ns", result.figures.client_cpu_ns},
                {"server_cpu_ns_per_op", result.server_cpu_ns_per_operation()}};
+  if (const CacheFigures& cache = result.tally.cache; cache.hits + cache.misses > 0) {
+    json["cache"] = {{"hits", cache.hits},
+                     {"misses", cache.misses},
+                     {"hit_bytes", cache.hit_bytes},
+                     {"miss_bytes", cache.miss_bytes},
+                     {"hit_ratio", cache.hit_ratio()},
+                     {"byte_hit_ratio", cache.byte_hit_ratio()}};
+  }
   json["schedule"] = schedule_json(result.schedule);
   json["clients"] = Json::array();
   for (const ClientFacts& client : result.clients) {

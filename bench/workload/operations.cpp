@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bench/workload/keys.hpp"
+#include "bench/workload/trace.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -55,7 +56,13 @@ OperationSource::OperationSource(SharedWorkload& shared, std::uint32_t index, st
       scan_zipfian_(scan_items(shared.spec())),
       version_(std::uint64_t{index + 1} << kThreadShift) {
   const WorkloadSpec& spec = shared.spec();
-  if (spec.load) {
+  if (spec.replay.trace != nullptr) {
+    const std::uint64_t all = spec.replay.trace->size();
+    left_ = portion_of(spec.operation_count == 0 ? all : std::min(all, spec.operation_count), index, threads)
+                .count;
+    trace_next_ = index;
+    trace_step_ = threads;
+  } else if (spec.load) {
     const Portion portion = portion_of(spec.existing(), index, threads);
     load_next_ = spec.insert_start + portion.first;
     left_ = portion.count;
@@ -201,11 +208,43 @@ void OperationSource::draw_details(Operation& operation) {
   }
 }
 
+/// A request that stores or counts is an update, in whatever way it does so.
+Operation OperationSource::next_of_trace() {
+  Operation operation;
+  operation.record = trace_next_;
+  const TraceRequest& request = (*shared_.spec().replay.trace)[trace_next_];
+  trace_next_ += trace_step_;
+  operation.value_bytes = request.value_bytes;
+  switch (request.action) {
+    case TraceAction::get:
+    case TraceAction::gets:
+      operation.kind = OperationKind::read;
+      break;
+    case TraceAction::remove:
+      operation.kind = OperationKind::remove;
+      break;
+    case TraceAction::set:
+    case TraceAction::add:
+    case TraceAction::replace:
+    case TraceAction::cas:
+    case TraceAction::append:
+    case TraceAction::prepend:
+    case TraceAction::incr:
+    case TraceAction::decr:
+      operation.kind = OperationKind::update;
+      break;
+  }
+  return operation;
+}
+
 std::optional<Operation> OperationSource::next() {
   if (left_ == 0) {
     return std::nullopt;
   }
   --left_;
+  if (shared_.spec().replay.trace != nullptr) {
+    return next_of_trace();
+  }
   Operation operation;
   if (shared_.spec().load) {
     operation.kind = OperationKind::insert;

@@ -1,4 +1,5 @@
-// The stream of operations one client thread sends: YCSB's CoreWorkload for a mix, or the records to load.
+// The stream of operations one client thread sends: YCSB's CoreWorkload for a mix, the records to load, or the
+// requests of a trace.
 //
 // As in YCSB the zipfian ranges over the existing records plus twice the expected inserts, so that inserts do
 // not change which records are popular. A record that is not acknowledged yet is drawn again.
@@ -32,8 +33,9 @@ struct Operation {
   std::uint32_t read_field = kAllFields;    ///< the field to read, if fields are kept apart
   std::uint32_t update_field = kAllFields;  ///< the field to write, if fields are kept apart
   std::uint64_t record = 0;
-  std::uint64_t key_hash = 0;  ///< the number in the key: of YCSB's hash, or the record's own
-  std::uint64_t version = 0;   ///< of the value written
+  std::uint64_t key_hash = 0;     ///< the number in the key: of YCSB's hash, or the record's own
+  std::uint64_t version = 0;      ///< of the value written
+  std::uint32_t value_bytes = 0;  ///< of a trace's request; its number in the trace is `record`
   /// The key_hash of all records of a batch, with the first one again. Valid until the source is asked for
   /// the next operation.
   std::span<const std::uint64_t> batch;
@@ -93,6 +95,7 @@ class OperationSource {
   OperationKind draw_kind();
   std::uint32_t draw_scan_length();
   std::uint32_t draw_field(bool all);
+  Operation next_of_trace();
   void draw_details(Operation& operation);
 
   SharedWorkload& shared_;
@@ -103,6 +106,8 @@ class OperationSource {
   Zipfian scan_zipfian_;
   std::uint64_t left_ = 0;
   std::uint64_t load_next_ = 0;
+  std::uint64_t trace_next_ = 0;  // the number of this thread's next request ..
+  std::uint64_t trace_step_ = 1;  // .. and how many further on the one behind it is: threads take turns
   std::uint64_t version_;
 };
 

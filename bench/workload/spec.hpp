@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "bench/workload/fields.hpp"
@@ -12,6 +13,8 @@
 #include "bench/workload/pareto.hpp"
 
 namespace mxkv::bench {
+
+class Trace;
 
 /// A read_modify_write is sent as a read and then an update; it is measured as a whole and as these two. A
 /// multi_read asks for several records in one request. Three operations are atomic on many keys, and only
@@ -83,8 +86,16 @@ struct Mix {
   [[nodiscard]] bool ranges() const noexcept { return scan > 0 || locked_scan > 0 || locked_touch > 0; }
 };
 
+/// A trace to be sent in place of the mix.
+struct TraceReplay {
+  std::shared_ptr<const Trace> trace;  ///< null: there is none
+  double speed = 0;          ///< the trace's seconds are so many times shorter; 0: as fast as possible
+  bool fill_misses = false;  ///< a get that misses is followed by a set
+};
+
 struct WorkloadSpec {
   Mix mix;
+  TraceReplay replay;
   bool load = false;  ///< insert the records instead of running the mix
   std::uint64_t record_count = 1000;
   std::uint64_t operation_count = 1000;  ///< 0: no limit but the time; a load ignores it

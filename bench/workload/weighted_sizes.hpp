@@ -12,7 +12,7 @@ namespace mxkv::bench {
 
 class WeightedSizes {
  public:
-  /// Fails with what is wrong with `text`, in the form "'x' is not ...". Weights are whole, and their sum is above 0.
+  /// Weights are whole, and their sum is above 0. The error begins with the wrong entry: "'x' is not ...".
   static runtime::Result<WeightedSizes> parse(std::string_view text, std::uint64_t most_bytes);
 
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
