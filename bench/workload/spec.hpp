@@ -72,7 +72,7 @@ struct Mix {
   double hotspot_operations = 0.8;           ///< share of the requests that go to them
   double exponential_percentile = 95;        ///< per cent of the requests that go to the newest ..
   double exponential_newest = 0.8571428571;  ///< .. share of the records
-  KeyRangeSpec key_ranges;                   ///< of the distribution key_ranges
+  KeyRangeSpec key_ranges{};                 ///< of the distribution key_ranges
   ScanLengths scan_lengths = ScanLengths::uniform;
   Pareto scan_pareto{2.517, 14.236, 0};  ///< of Pareto lengths; db_bench's iter_k, iter_sigma, iter_theta
   std::uint32_t min_scan_length = 1;
