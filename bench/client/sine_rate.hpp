@@ -38,11 +38,10 @@ struct SineRate {
       const double missing = wanted - operations(mean_per_s, at);
       (missing > 0 ? low : high) = at;
       const double next = at + missing / rate(mean_per_s, at);
-      const double moved = next - at;
-      at = next > low && next < high ? next : (low + high) / 2;
-      if (std::abs(moved) < kExact_s) {
+      if (std::abs(next - at) < kExact_s) {
         break;
       }
+      at = next > low && next < high ? next : (low + high) / 2;
     }
     return at;
   }
