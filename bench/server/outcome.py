@@ -144,7 +144,7 @@ class Outcome:
                 yield f"{ratio[0]:.2f} ({ratio[1]:.2f}-{ratio[2]:.2f})" if ratio else None
         lines = [(row.name, cells(row, "cpu_us")) for row in self.rows]
         lines += [(f"{row.name}, {SHORT[figure]}", cells(row, figure)) for row in self.rows for figure in row.compared]
-        return self.lines(f"server CPU a request, times that of {base}: median of the rounds (least - most)\n"
+        return self.lines(f"server CPU a request as a multiple of {base}: median of the rounds (least - most)\n"
                           "p50 and p99 of open loops from the due time, and rates, likewise", lines)
 
     def table(self, title, cell, form):
