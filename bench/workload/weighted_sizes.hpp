@@ -28,7 +28,7 @@ class WeightedSizes {
     std::size_t bytes;
     std::uint64_t end;  // the sum of the weights up to this one
   };
-  std::vector<Entry> entries_;  // without those of weight 0
+  std::vector<Entry> entries_;  // without entries of weight 0
 };
 
 }  // namespace mxkv::bench
