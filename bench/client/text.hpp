@@ -1,4 +1,4 @@
-// Small helpers for text protocols: lines ended by CR LF, decimal numbers, literal pieces.
+// Small helpers for text protocols: lines ended by CR LF, literal pieces; parse_number().
 #pragma once
 
 #include <charconv>
@@ -7,6 +7,8 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+
+#include "bench/workload/number.hpp"
 
 namespace mxkv::bench {
 
@@ -20,14 +22,6 @@ inline std::optional<std::string_view> first_line(std::string_view input) noexce
   }
   const auto length = static_cast<std::size_t>(static_cast<const char*>(end) - input.data());
   return length > 0 && input[length - 1] == '\r' ? input.substr(0, length - 1) : input.substr(0, length);
-}
-
-/// A whole text as a decimal number.
-inline std::optional<std::uint64_t> parse_number(std::string_view text) noexcept {
-  std::uint64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc{} && end == text.data() + text.size() && !text.empty() ? std::optional(number)
-                                                                                    : std::nullopt;
 }
 
 /// Writes the text and returns the place after it.

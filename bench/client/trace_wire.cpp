@@ -12,12 +12,13 @@
 // value. An answer such as NOT_STORED is right, because the cache decides which items it holds.
 #include <algorithm>
 #include <cstring>
-#include <functional>
+#include <numeric>
 
 #include "bench/client/memcached_text.hpp"
 #include "bench/client/resp_text.hpp"
 #include "bench/client/text.hpp"
 #include "bench/client/wire.hpp"
+#include "bench/workload/keys.hpp"
 #include "bench/workload/trace.hpp"
 #include "bench/workload/values.hpp"
 
@@ -29,11 +30,9 @@ constexpr std::size_t kMostDigits = 19;         // of a number that servers incr
 
 /// The same in every run: values that another run of the client stored are right.
 std::uint64_t hash_of(std::string_view key) noexcept {
-  std::uint64_t hash = 0xCBF29CE484222325ULL;
-  for (const char byte : key) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
-  }
-  return hash;
+  return std::accumulate(key.begin(), key.end(), kFnvBegin, [](std::uint64_t hash, char byte) {
+    return fnv_with(hash, static_cast<unsigned char>(byte));
+  });
 }
 
 /// Keys and values of a trace, whatever the protocol.

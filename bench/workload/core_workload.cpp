@@ -143,19 +143,20 @@ std::uint32_t read_ttl(PropertyReader& properties) {
   return static_cast<std::uint32_t>(properties.whole(ycsbs ? kYcsbsName : "ttl", 0, 0, kMostTouchS));
 }
 
-LengthHistogram read_histogram(PropertyReader& properties) {
-  const std::string file = properties.text("fieldlengthhistogram", "hist.txt");
-  const auto text = read_file(file);
-  if (!text) {
-    properties.complain("fieldlengthhistogram", text.error().message);
-    return {};
+/// The sizes of a histogram or of weighted lengths. Nothing where a problem was noted.
+std::optional<WeightedSizes> read_weights(PropertyReader& properties, FieldLengths lengths) {
+  const bool in_file = lengths == FieldLengths::histogram;
+  const std::string_view name = in_file ? "fieldlengthhistogram" : "fieldlengthweights";
+  const std::string given = properties.text(name, in_file ? "hist.txt" : "");
+  const auto text = in_file ? read_file(given) : runtime::Result<std::string>{given};
+  auto weights = !text     ? runtime::Result<WeightedSizes>{text.error()}
+                 : in_file ? parse_length_histogram(text.value(), given)
+                           : WeightedSizes::parse(text.value(), kMostRecordBytes);
+  if (!weights) {
+    properties.complain(name, weights.error().message);
+    return std::nullopt;
   }
-  auto histogram = LengthHistogram::parse(text.value(), file);
-  if (!histogram) {
-    properties.complain("fieldlengthhistogram", histogram.error().message);
-    return {};
-  }
-  return std::move(histogram).value();
+  return std::move(weights).value();
 }
 
 FieldSpec read_fields(PropertyReader& properties) {
@@ -179,22 +180,13 @@ FieldSpec read_fields(PropertyReader& properties) {
   if (fields.integrity && fields.lengths != FieldLengths::constant) {
     properties.complain("dataintegrity", "needs fieldlengthdistribution=constant");
   }
-  (void)properties.is_set("fieldlengthhistogram");  // marks the property as known, even if it is not used
-  if (fields.lengths == FieldLengths::histogram) {
-    fields.histogram = read_histogram(properties);
-    if (fields.histogram.counts.empty()) {
-      fields.lengths = FieldLengths::constant;  // the problem is noted
-    }
+  for (const std::string_view name : {"fieldlengthhistogram", "fieldlengthweights"}) {
+    (void)properties.is_set(name);  // marks the property as known, even if it is not used
   }
-  (void)properties.is_set("fieldlengthweights");
-  if (fields.lengths == FieldLengths::weighted) {
-    auto weights = WeightedSizes::parse(properties.text("fieldlengthweights", ""), kMostRecordBytes);
-    if (weights) {
-      fields.weights = std::move(weights).value();
-    } else {
-      properties.complain("fieldlengthweights", weights.error().message);
-      fields.lengths = FieldLengths::constant;
-    }
+  if (fields.lengths == FieldLengths::histogram || fields.lengths == FieldLengths::weighted) {
+    auto weights = read_weights(properties, fields.lengths);
+    fields.lengths = weights ? fields.lengths : FieldLengths::constant;
+    fields.weights = std::move(weights).value_or(WeightedSizes{});
   }
   if (fields.count * fields.most_field_bytes() > kMostRecordBytes) {
     properties.complain("fieldcount",

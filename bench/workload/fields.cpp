@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
+#include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "bench/workload/java_text.hpp"
+#include "bench/workload/number.hpp"
 #include "bench/workload/uniform.hpp"
 #include "bench/workload/values.hpp"
 
@@ -21,17 +24,12 @@ constexpr std::uint64_t seed_of_field(std::uint64_t key_hash, std::uint32_t fiel
   return key_hash + (field + 1) * kFieldStep;
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) noexcept {
-  std::uint64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 }  // namespace
 
-runtime::Result<LengthHistogram> LengthHistogram::parse(std::string_view text, const std::string& file) {
+runtime::Result<WeightedSizes> parse_length_histogram(std::string_view text, const std::string& file) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
-  LengthHistogram histogram;
+  std::uint64_t block_bytes = 0;
+  std::vector<std::uint64_t> counts;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
@@ -43,49 +41,34 @@ runtime::Result<LengthHistogram> LengthHistogram::parse(std::string_view text, c
     const std::string_view name = line.substr(0, tab);
     // A text that is no number counts as too large a number.
     const std::uint64_t value =
-        (tab == std::string_view::npos ? std::nullopt : number_of(line.substr(tab + 1))).value_or(kMost + 1);
+        (tab == std::string_view::npos ? std::nullopt : parse_number(line.substr(tab + 1)))
+            .value_or(kMost + 1);
     const bool head = number == 1;
-    const bool named = head ? name == "BlockSize" : number_of(name) == number - 2;
+    const bool named = head ? name == "BlockSize" : parse_number(name) == number - 2;
     if (!named || value > kMost || (head && value == 0)) {
       return runtime::Error{file + ":" + std::to_string(number) + ": not " +
                             (head ? "BlockSize, a tab, and a number"
                                   : "bucket " + std::to_string(number - 2) + ", a tab, and a count")};
     }
     if (head) {
-      histogram.block_bytes = value;
+      block_bytes = value;
     } else {
-      histogram.counts.push_back(value);
+      counts.push_back(value);
     }
   }
-  if (histogram.draws() == 0) {
+  const std::uint64_t sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (sum == 0) {
     return runtime::Error{file + ": has no counts"};
   }
-  return histogram;
-}
-
-std::uint64_t LengthHistogram::draws() const noexcept {
-  std::uint64_t sum = 0;
-  for (const std::uint64_t count : counts) {
-    sum += count;
-  }
-  return sum;
-}
-
-std::uint64_t LengthHistogram::most_bytes() const noexcept {
-  // By the rule below the last bucket is as long as the one before it.
-  return (counts.size() - 1) * block_bytes;
-}
-
-std::uint64_t LengthHistogram::bytes_of(std::uint64_t draw) const noexcept {
+  // YCSB takes a bucket's bound itself too, and gives the last bucket the length of the one before it.
+  WeightedSizes sizes;
   std::uint64_t passed = 0;
-  std::size_t bucket = 0;
-  for (; bucket + 1 < counts.size(); ++bucket) {
+  for (std::size_t bucket = 0; bucket + 1 < counts.size(); ++bucket) {
     passed += counts[bucket];
-    if (draw <= passed) {
-      return (bucket + 1) * block_bytes;
-    }
+    sizes.add((bucket + 1) * block_bytes, std::min(passed + 1, sum));
   }
-  return bucket * block_bytes;
+  sizes.add((counts.size() - 1) * block_bytes, sum);
+  return sizes;
 }
 
 std::size_t FieldSpec::least_field_bytes() const noexcept {
@@ -96,19 +79,16 @@ std::size_t FieldSpec::least_field_bytes() const noexcept {
     case FieldLengths::zipfian:
     case FieldLengths::pareto:
       return min_bytes;
+    case FieldLengths::histogram:
     case FieldLengths::weighted:
       return weights.least_bytes();
-    case FieldLengths::histogram:
-      break;
   }
-  return std::min<std::size_t>(histogram.block_bytes, histogram.most_bytes());
+  return bytes;
 }
 
 std::size_t FieldSpec::most_field_bytes() const noexcept {
-  if (lengths == FieldLengths::weighted) {
-    return weights.most_bytes();
-  }
-  return lengths == FieldLengths::histogram ? histogram.most_bytes() : bytes;
+  return lengths == FieldLengths::histogram || lengths == FieldLengths::weighted ? weights.most_bytes()
+                                                                                 : bytes;
 }
 
 std::size_t FieldLengthSource::next(runtime::Random& random) noexcept {
@@ -119,10 +99,9 @@ std::size_t FieldLengthSource::next(runtime::Random& random) noexcept {
       return spec_->min_bytes + next_below(random, spec_->bytes - spec_->min_bytes + 1);
     case FieldLengths::zipfian:
       return spec_->min_bytes + zipfian_.next(random);
-    case FieldLengths::histogram:
-      return spec_->histogram.bytes_of(next_below(random, spec_->histogram.draws()));
     case FieldLengths::pareto:
       return folded_length(spec_->pareto.quantile(next_unit(random)), spec_->min_bytes, spec_->bytes);
+    case FieldLengths::histogram:
     case FieldLengths::weighted:
       return spec_->weights.bytes_of(next_below(random, spec_->weights.draws()));
   }

@@ -23,30 +23,19 @@ namespace mxkv::bench {
 
 enum class FieldLengths : std::uint8_t { constant, uniform, zipfian, histogram, pareto, weighted };
 
-/// YCSB's histogram of lengths: a block size, and the frequency of each number of blocks.
-struct LengthHistogram {
-  std::uint64_t block_bytes = 0;
-  std::vector<std::uint64_t> counts;
-
-  /// From YCSB's format: "BlockSize<TAB>n", then lines "<bucket><TAB><count>" from bucket 0 on.
-  static runtime::Result<LengthHistogram> parse(std::string_view text, const std::string& file);
-  [[nodiscard]] std::uint64_t draws() const noexcept;
-  [[nodiscard]] std::uint64_t most_bytes() const noexcept;
-  /// The length that a number below draws() stands for, by YCSB's rule.
-  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t draw) const noexcept;
-};
+/// YCSB's histogram of lengths: "BlockSize<TAB>n", then lines "<bucket><TAB><count>" from bucket 0 on.
+runtime::Result<WeightedSizes> parse_length_histogram(std::string_view text, const std::string& file);
 
 struct FieldSpec {
   std::uint32_t count = 10;
   FieldLengths lengths = FieldLengths::constant;
-  std::size_t min_bytes = 1;  ///< of uniform, zipfian and Pareto lengths
-  std::size_t bytes = 100;    ///< the length, or the greatest
-  LengthHistogram histogram;
+  std::size_t min_bytes = 1;        ///< of uniform, zipfian and Pareto lengths
+  std::size_t bytes = 100;          ///< the length, or the greatest
   Pareto pareto{0.2615, 25.45, 0};  ///< db_bench's value_k, value_sigma, value_theta
-  WeightedSizes weights;
-  bool integrity = false;  ///< contents as YCSB's dataintegrity has them; lengths are constant
-  bool read_all = true;    ///< a read takes all fields, or one
-  bool write_all = false;  ///< an update writes all fields, or one
+  WeightedSizes weights;            ///< of a histogram and of weighted lengths
+  bool integrity = false;           ///< contents as YCSB's dataintegrity has them; lengths are constant
+  bool read_all = true;             ///< a read takes all fields, or one
+  bool write_all = false;           ///< an update writes all fields, or one
 
   [[nodiscard]] std::size_t least_field_bytes() const noexcept;
   [[nodiscard]] std::size_t most_field_bytes() const noexcept;

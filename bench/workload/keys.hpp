@@ -13,13 +13,17 @@
 
 namespace mxkv::bench {
 
+/// FNV-64 begins with this, and takes in one byte after the other.
+inline constexpr std::uint64_t kFnvBegin = 0xCBF29CE484222325ULL;
+constexpr std::uint64_t fnv_with(std::uint64_t hash, std::uint64_t byte) noexcept {
+  return (hash ^ byte) * 1099511628211ULL;
+}
+
 /// YCSB's Utils.fnvhash64: FNV over the eight bytes of `value`, lowest first, then the absolute value.
 constexpr std::uint64_t fnv_hash64(std::uint64_t value) noexcept {
-  constexpr std::uint64_t kOffsetBasis = 0xCBF29CE484222325ULL;
-  constexpr std::uint64_t kPrime = 1099511628211ULL;
-  std::uint64_t hash = kOffsetBasis;
+  std::uint64_t hash = kFnvBegin;
   for (int octet = 0; octet < 8; ++octet) {
-    hash = (hash ^ (value & 0xFF)) * kPrime;
+    hash = fnv_with(hash, value & 0xFF);
     value >>= 8;
   }
   return (hash >> 63) != 0 ? ~hash + 1 : hash;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <utility>
 
+#include "bench/workload/number.hpp"
 #include "runtime/base/readable.hpp"
 
 namespace mxkv::bench {
@@ -119,13 +120,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-template <class Number>
-std::optional<Number> number_of(const std::string& text) {
-  Number number{};
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 }  // namespace
 
 void Properties::set(std::string name, std::string value, std::string origin) {
@@ -215,7 +209,7 @@ std::uint64_t PropertyReader::whole(std::string_view name, std::uint64_t otherwi
   if (entry == nullptr) {
     return otherwise;
   }
-  const auto number = number_of<std::uint64_t>(trimmed(entry->value));
+  const auto number = parse_number(trimmed(entry->value));
   if (!number) {
     complain(name, "'" + trimmed(entry->value) + "' is not a whole number");
   } else if (*number < least || *number > most) {
@@ -233,7 +227,7 @@ double PropertyReader::real(std::string_view name, double otherwise, double leas
     return otherwise;
   }
   const std::string value = trimmed(entry->value);
-  const auto number = number_of<double>(value);
+  const auto number = parse_number<double>(value);
   if (!number) {
     complain(name, "'" + value + "' is not a number");
   } else if (!(*number >= least && *number <= most)) {

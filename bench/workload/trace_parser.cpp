@@ -1,17 +1,15 @@
 // Reads a trace line by line. The first line that is wrong ends the reading, and the error has its place.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <cstdio>
 #include <cstring>
-#include <optional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bench/workload/number.hpp"
 #include "bench/workload/trace.hpp"
 #include "runtime/base/readable.hpp"
 
@@ -32,44 +30,6 @@ constexpr std::array<std::string_view, 11> kActions{"get",    "gets",    "set", 
 std::string quoted_start(std::string_view text) {
   return "'" + runtime::readable(text.substr(0, kMostShown)) + "'";
 }
-
-std::optional<std::uint64_t> whole_up_to(std::string_view text, std::uint64_t most) noexcept {
-  std::uint64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = failed == std::errc{} && end == text.data() + text.size();
-  return whole && number <= most ? std::optional(number) : std::nullopt;
-}
-
-/// A file descriptor that closes itself, unless it is standard input.
-class Input {
- public:
-  explicit Input(const std::string& file)
-      : descriptor_(file == "-" ? STDIN_FILENO : ::open(file.c_str(), O_RDONLY | O_CLOEXEC)),
-        error_(descriptor_ < 0 ? errno : 0) {}
-  Input(const Input&) = delete;
-  Input& operator=(const Input&) = delete;
-  ~Input() {
-    if (descriptor_ > STDIN_FILENO) {
-      ::close(descriptor_);
-    }
-  }
-  /// Bytes read, 0 at the end, below 0 with errno.
-  [[nodiscard]] ssize_t read(char* out, std::size_t bytes) const noexcept {
-    if (descriptor_ < 0) {
-      errno = error_;
-      return -1;
-    }
-    ssize_t found = 0;
-    do {
-      found = ::read(descriptor_, out, bytes);
-    } while (found < 0 && errno == EINTR);
-    return found;
-  }
-
- private:
-  int descriptor_;
-  int error_;  // why it could not be opened
-};
 
 }  // namespace
 
@@ -156,10 +116,10 @@ class TraceParser {
   void read_request(const std::array<std::string_view, kColumns>& columns) {
     const auto& [time, key, key_size, value_size, client, action_name, ttl] = columns;
     TraceRequest request;
-    const auto second = whole_up_to(time, UINT32_MAX - 1);
-    const auto seconds_to_live = whole_up_to(ttl, UINT32_MAX);
-    const auto key_bytes = whole_up_to(key_size, TraceKeys::kMostBytes);
-    const auto value_bytes = whole_up_to(value_size, most_value_bytes_);
+    const auto second = parse_number<std::uint64_t>(time, UINT32_MAX - 1);
+    const auto seconds_to_live = parse_number<std::uint64_t>(ttl, UINT32_MAX);
+    const auto key_bytes = parse_number<std::uint64_t>(key_size, TraceKeys::kMostBytes);
+    const auto value_bytes = parse_number<std::uint64_t>(value_size, most_value_bytes_);
     const auto* const action = std::ranges::find(kActions, action_name);
     if (!second) {
       return complain("timestamp " + quoted_start(time) + "; expected whole seconds below 4294967295");
@@ -236,19 +196,22 @@ runtime::Result<Trace> Trace::parse(std::string_view text, const std::string& fi
 }
 
 runtime::Result<Trace> Trace::read(const std::string& file, std::uint64_t most_value_bytes) {
-  const Input input(file);
-  const std::string name = file == "-" ? "standard input" : file;
+  constexpr auto kClose = [](std::FILE* opened) { std::fclose(opened); };
+  const bool piped = file == "-";
+  const std::string name = piped ? "standard input" : file;
+  const std::unique_ptr<std::FILE, decltype(kClose)> opened{piped ? nullptr : std::fopen(file.c_str(), "re"),
+                                                            kClose};
+  std::FILE* const input = piped ? stdin : opened.get();
   TraceParser parser(name, most_value_bytes);
   std::vector<char> piece(kPieceBytes);
-  for (;;) {
-    const ssize_t bytes = input.read(piece.data(), piece.size());
-    if (bytes < 0) {
-      return runtime::Error{name + ": cannot be read: " + std::strerror(errno)};
-    }
-    if (bytes == 0 || !parser.feed({piece.data(), static_cast<std::size_t>(bytes)})) {
-      return parser.finish();
-    }
+  std::size_t bytes = input != nullptr ? std::fread(piece.data(), 1, piece.size(), input) : 0;
+  while (bytes > 0 && parser.feed({piece.data(), bytes})) {
+    bytes = std::fread(piece.data(), 1, piece.size(), input);
   }
+  if (input == nullptr || std::ferror(input) != 0) {
+    return runtime::Error{name + ": cannot be read: " + std::strerror(errno)};
+  }
+  return parser.finish();
 }
 
 }  // namespace mxkv::bench

@@ -1,21 +1,14 @@
 #include "bench/workload/weighted_sizes.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string>
+
+#include "bench/workload/number.hpp"
 
 namespace mxkv::bench {
 namespace {
 
 constexpr std::uint64_t kMostWeight = 1'000'000'000;
-
-std::optional<std::uint64_t> number_up_to(std::string_view text, std::uint64_t most) noexcept {
-  std::uint64_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = failed == std::errc{} && end == text.data() + text.size();
-  return whole && number <= most ? std::optional(number) : std::nullopt;
-}
 
 }  // namespace
 
@@ -26,18 +19,16 @@ runtime::Result<WeightedSizes> WeightedSizes::parse(std::string_view text, std::
     const std::size_t comma = rest.find(',');
     const std::string_view entry = rest.substr(0, comma);
     const std::size_t colon = entry.find(':');
-    const auto bytes = number_up_to(entry.substr(0, colon), most_bytes);
+    const auto bytes = parse_number(entry.substr(0, colon), most_bytes);
     const std::string_view weight_text =
         colon == std::string_view::npos ? std::string_view{} : entry.substr(colon + 1);
-    const auto weight = number_up_to(weight_text, kMostWeight);
+    const auto weight = parse_number(weight_text, kMostWeight);
     if (!bytes || *bytes == 0 || !weight) {
       return runtime::Error{"'" + std::string(entry) + "' is not BYTES:WEIGHT with 1 to " +
                             std::to_string(most_bytes) + " bytes, as in 100:3,1000:1"};
     }
     sum += *weight;
-    if (*weight > 0) {
-      sizes.entries_.push_back({*bytes, sum});
-    }
+    sizes.add(*bytes, sum);
     rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
     if (rest.empty() && (sum == 0 || comma != std::string_view::npos)) {
       return runtime::Error{sum == 0 ? "'" + std::string(text) + "' has no weight above 0"
@@ -45,6 +36,12 @@ runtime::Result<WeightedSizes> WeightedSizes::parse(std::string_view text, std::
     }
   }
   return sizes;
+}
+
+void WeightedSizes::add(std::size_t bytes, std::uint64_t end) {
+  if (end > (entries_.empty() ? 0 : entries_.back().end)) {
+    entries_.push_back({bytes, end});
+  }
 }
 
 std::size_t WeightedSizes::bytes_of(std::uint64_t draw) const noexcept {

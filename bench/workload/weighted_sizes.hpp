@@ -15,6 +15,8 @@ class WeightedSizes {
   /// Weights are whole, and their sum is above 0. The error begins with the wrong entry: "'x' is not ...".
   static runtime::Result<WeightedSizes> parse(std::string_view text, std::uint64_t most_bytes);
 
+  /// Adds a size whose draws end at `end`, the sum of all weights so far; without a weight it is left out.
+  void add(std::size_t bytes, std::uint64_t end);
   [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
   /// The sum of all weights.
   [[nodiscard]] std::uint64_t draws() const noexcept { return entries_.back().end; }

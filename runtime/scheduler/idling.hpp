@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "runtime/base/assert.hpp"
 #include "runtime/scheduler/poller.hpp"
 
 namespace mxkv::runtime {
@@ -39,27 +38,24 @@ class Idling {
   /// A gap is short up to here: about what a wake-up costs.
   static constexpr std::uint64_t kShortGapNs = 5'000;
 
-  /// At most `spin_rounds` empty rounds before an idle worker blocks: 0 and 1 are the same.
-  explicit Idling(std::uint32_t spin_rounds) noexcept : spin_rounds_(spin_rounds) {}
-
-  void set_spin_rounds(std::uint32_t rounds) noexcept { spin_rounds_ = rounds; }
-
   /// Whether to let another thread run first.
   [[nodiscard]] static bool yields(const RoundOutcome& round) noexcept {
     return round.any_retried && !round.any_ended;
   }
-  /// The action after this round, which began at `now_ns`.
-  [[nodiscard]] action after(const RoundOutcome& round, std::uint64_t now_ns) noexcept {
+  /// The action after this round, which began at `now_ns`. At most `spin_rounds` empty rounds come before an idle
+  /// worker blocks; 0 and 1 are the same.
+  [[nodiscard]] action after(const RoundOutcome& round, std::uint64_t now_ns,
+                             std::uint32_t spin_rounds) noexcept {
     if (round.useful()) {
       if (gap_begun_) {
         learn(now_ns - gap_ns_);
       }
       gap_begun_ = false;
       empty_rounds_ = 0;
-      return spins() ? action::go_on : action::block;
+      return spins(spin_rounds) ? action::go_on : action::block;
     }
     begin_gap(now_ns);
-    if (spins() && ++empty_rounds_ < spin_rounds_ && now_ns - gap_ns_ <= kShortGapNs) {
+    if (spins(spin_rounds) && ++empty_rounds_ < spin_rounds && now_ns - gap_ns_ <= kShortGapNs) {
       return action::pause;
     }
     empty_rounds_ = 0;
@@ -83,13 +79,14 @@ class Idling {
   static constexpr std::uint32_t kSpinsFrom = 12;
   static constexpr std::uint32_t kLongCounts = 3;  ///< a long gap outweighs so many short ones
 
-  [[nodiscard]] bool spins() const noexcept { return spin_rounds_ > 1 && short_gaps_ >= kSpinsFrom; }
+  [[nodiscard]] bool spins(std::uint32_t rounds) const noexcept {
+    return rounds > 1 && short_gaps_ >= kSpinsFrom;
+  }
   void learn(std::uint64_t gap_ns) noexcept {
     short_gaps_ = gap_ns <= kShortGapNs ? std::min(short_gaps_ + 1, kMostShort)
                                         : short_gaps_ - std::min(short_gaps_, kLongCounts);
   }
 
-  std::uint32_t spin_rounds_;
   std::uint32_t empty_rounds_ = 0;
   std::uint32_t short_gaps_ = 0;
   bool gap_begun_ = false;

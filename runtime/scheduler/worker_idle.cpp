@@ -55,7 +55,7 @@ bool Worker::prepare_to_park() noexcept {
 }
 
 void Worker::run() {
-  Idling idling{runtime_.spin_rounds()};
+  Idling idling;
   const std::uint64_t interval_ns = std::uint64_t{runtime_.options().epoch.interval_ms} * 1'000'000;
   while (!runtime_.stopping()) {
     const std::uint64_t ended_before = ended_;
@@ -67,16 +67,14 @@ void Worker::run() {
     if (Idling::yields(round)) {
       std::this_thread::yield();
     }
-    const Idling::action action = idling.after(round, now_ns_);
+    const Idling::action action = idling.after(round, now_ns_, runtime_.spin_rounds());
     if (round.useful() && idle_.runs()) {
       idle_.stop(now_ns_);
     }
     if (action == Idling::action::pause) {
-      idling.set_spin_rounds(runtime_.spin_rounds());
       idle_.start(now_ns_);
       cpu_relax();
     } else if (action == Idling::action::block && prepare_to_park()) {
-      idling.set_spin_rounds(runtime_.spin_rounds());
       const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
       idling.begin_gap(now_ns);
       idle_.start(now_ns);

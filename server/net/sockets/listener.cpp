@@ -29,7 +29,7 @@ bool Listener::is_unix(int socket) noexcept {
 
 void Listener::accept_now(std::uint64_t now_ns) {
   bell_.rings = true;  // as long as there may be more
-  again_ns_ = kNever;
+  again_ns_ = kForever;
   for (int i = 0; i < kAcceptedAtOnce; ++i) {
     if (counters_.open.load(std::memory_order_relaxed) >= most() && !grace_given_) {
       grace_given_ = true;
@@ -103,7 +103,7 @@ void Listener::close() noexcept {
     ::close(std::exchange(socket_, -1));
   }
   bell_.rings = false;
-  again_ns_ = kNever;
+  again_ns_ = kForever;
 }
 
 }  // namespace mxkv::server

@@ -57,13 +57,13 @@ class Listener {
   [[nodiscard]] Bell& bell() noexcept { return bell_; }
   /// Accepts the connections that wait, if any came since, or if it is time to look again.
   void accept_waiting(std::uint64_t now_ns) {
-    if (now_ns >= again_ns_ || (bell_.rings && again_ns_ == kNever)) [[unlikely]] {
+    if (now_ns >= again_ns_ || (bell_.rings && again_ns_ == kForever)) [[unlikely]] {
       accept_now(now_ns);
     }
   }
   /// How long from `now_ns` it needs no look unless its bell rings.
   [[nodiscard]] std::uint64_t most_wait_ns(std::uint64_t now_ns) const noexcept {
-    return again_ns_ != kNever ? again_ns_ - std::min(again_ns_, now_ns) : bell_.rings ? 0 : kNever;
+    return again_ns_ != kForever ? again_ns_ - std::min(again_ns_, now_ns) : bell_.rings ? 0 : kForever;
   }
   void close() noexcept;
 
@@ -78,7 +78,7 @@ class Listener {
   void refuse(int socket);
   void refuse_waiting(int error);
 
-  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  static constexpr std::uint64_t kForever = runtime::Poller::kForever;
 
   int socket_;  ///< -1: closed
   ConnectionCounters& counters_;
@@ -87,7 +87,7 @@ class Listener {
   SocketReceiver& receiver_;
   std::uint32_t reserve_;
   Bell bell_;
-  std::uint64_t again_ns_ = kNever;  ///< it looks no earlier; kNever: when its bell rings
+  std::uint64_t again_ns_ = kForever;  ///< it looks no earlier; kForever: when its bell rings
   bool grace_given_ = false;
 };
 

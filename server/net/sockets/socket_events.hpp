@@ -33,6 +33,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/scheduler/poller.hpp"
 
 namespace mxkv::server {
 
@@ -54,7 +55,6 @@ template <class Owner>
 class SocketEvents {
  public:
   static constexpr std::size_t kMostAtOnce = 256;
-  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
   /// Throws std::system_error when the system has no descriptor left.
   SocketEvents()
@@ -157,7 +157,7 @@ class SocketEvents {
   [[nodiscard]] int wait_for(std::uint64_t timeout_ns) noexcept {
     constexpr std::uint64_t kNsPerMs = 1'000'000;
     constexpr std::uint64_t kNsPerS = 1'000'000'000;
-    if (timeout_ns == 0 || timeout_ns == kForever) {
+    if (timeout_ns == 0 || timeout_ns == runtime::Poller::kForever) {
       return poll(timeout_ns == 0 ? 0 : -1);
     }
     if (waits_by_ns_) {

@@ -16,7 +16,7 @@ FieldSpec spec_of(FieldLengths lengths) {
   spec.lengths = lengths;
   spec.min_bytes = 17;
   spec.bytes = 90;
-  spec.histogram = {10, {5, 0, 3, 1}};
+  spec.weights = parse_length_histogram("BlockSize\t10\n0\t5\n1\t0\n2\t3\n3\t1", "file").value();
   return spec;
 }
 
@@ -90,15 +90,23 @@ TEST(Fields, WithIntegrityAreWhatYcsbWrites) {
 }
 
 TEST(LengthHistogram, IsReadFromYcsbsFormat) {
-  const auto histogram = LengthHistogram::parse("BlockSize\t100\n0\t5\r\n1\t0\n2\t3", "file");
+  const auto histogram = parse_length_histogram("BlockSize\t100\n0\t5\r\n1\t0\n2\t3", "file");
   ASSERT_TRUE(histogram.ok());
-  EXPECT_EQ(histogram.value().block_bytes, 100U);
-  EXPECT_EQ(histogram.value().counts, (std::vector<std::uint64_t>{5, 0, 3}));
   EXPECT_EQ(histogram.value().draws(), 8U);
   EXPECT_EQ(histogram.value().bytes_of(0), 100U);
   EXPECT_EQ(histogram.value().bytes_of(5), 100U);  // YCSB's rule takes the bound itself too
   EXPECT_EQ(histogram.value().bytes_of(6), 200U);
+  EXPECT_EQ(histogram.value().bytes_of(7), 200U);
+  EXPECT_EQ(histogram.value().least_bytes(), 100U);
   EXPECT_EQ(histogram.value().most_bytes(), 200U);
+}
+
+TEST(LengthHistogram, WithoutACountInItsLastBucketHasNoMoreDrawsThanCounts) {
+  const auto histogram = parse_length_histogram("BlockSize\t100\n0\t5\n1\t0", "file");
+  ASSERT_TRUE(histogram.ok());
+  EXPECT_EQ(histogram.value().draws(), 5U);
+  EXPECT_EQ(histogram.value().bytes_of(4), 100U);
+  EXPECT_EQ(histogram.value().most_bytes(), 100U);
 }
 
 TEST(LengthHistogram, SaysWhichLineIsWrong) {
@@ -109,7 +117,7 @@ TEST(LengthHistogram, SaysWhichLineIsWrong) {
         std::pair{"BlockSize\t10\n1\t5", "file:2: not bucket 0, a tab, and a count"},
         std::pair{"BlockSize\t10\n0\t5\n1 5", "file:3: not bucket 1, a tab, and a count"},
         std::pair{"BlockSize\t10\n0\t-5", "file:2: not bucket 0, a tab, and a count"}}) {
-    const auto histogram = LengthHistogram::parse(text, "file");
+    const auto histogram = parse_length_histogram(text, "file");
     ASSERT_FALSE(histogram.ok()) << text;
     EXPECT_EQ(histogram.error().message, problem);
   }

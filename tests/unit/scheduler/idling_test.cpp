@@ -14,11 +14,11 @@ constexpr RoundOutcome kEmpty{};
 /// A worker's rounds, with a clock that moves as the test says.
 class Rounds {
  public:
-  explicit Rounds(std::uint32_t spin_rounds) : idling_(spin_rounds) {}
+  explicit Rounds(std::uint32_t spin_rounds) : spin_rounds_(spin_rounds) {}
 
   after_round round(const RoundOutcome& outcome, std::uint64_t later_ns = 100) {
     now_ns_ += later_ns;
-    return idling_.after(outcome, now_ns_);
+    return idling_.after(outcome, now_ns_, spin_rounds_);
   }
   /// Work that comes so long after the worker blocked.
   after_round work_after(std::uint64_t gap_ns) {
@@ -33,6 +33,7 @@ class Rounds {
 
  private:
   Idling idling_;
+  std::uint32_t spin_rounds_;
   std::uint64_t now_ns_ = 1'000'000;
 };
 

@@ -51,7 +51,7 @@ class Listening : public testing::Test, private SocketReceiver, private WarningS
     return listener_->most_wait_ns(now_ns_);
   }
 
-  static constexpr std::uint64_t kForever = SocketEvents<Nobody>::kForever;
+  static constexpr std::uint64_t kForever = runtime::Poller::kForever;
 
   LoopbackListener door_;
   runtime::ManualClock clock_;

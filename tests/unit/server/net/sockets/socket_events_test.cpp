@@ -248,8 +248,8 @@ TEST_P(Events, EachWakeEndsOneSleepAndReportsNoSocket) {
 
 TEST_P(Events, AWaitKeepsWhatItWasToldForTheNextTake) {
   pair_.send("one");
-  events_.wait(SocketEvents<Pair>::kForever);
-  events_.wait(SocketEvents<Pair>::kForever);  // the first one's events are not taken yet
+  events_.wait(runtime::Poller::kForever);
+  events_.wait(runtime::Poller::kForever);  // the first one's events are not taken yet
   pair_.send("two");
   EXPECT_EQ(told(), 1);
   EXPECT_EQ(told(), 1) << "of the bytes that came after the wait";
@@ -259,7 +259,7 @@ TEST_P(Events, AWaitKeepsWhatItWasToldForTheNextTake) {
 
 TEST_P(Events, AWaitEndsByAWakeOrByItsTime) {
   events_.wake();
-  events_.wait(SocketEvents<Pair>::kForever);
+  events_.wait(runtime::Poller::kForever);
   EXPECT_EQ(told(), 0);
   events_.wait(0);
   events_.wait(1);
@@ -297,7 +297,7 @@ TEST(EventsOfMany, AWaitIsToldOfAsManyAsATake) {
     ASSERT_TRUE(events.add(pair.own, pair));
     pair.send("x");
   }
-  events.wait(SocketEvents<Pair>::kForever);
+  events.wait(runtime::Poller::kForever);
   std::size_t told = 0;
   const auto tell = [&told](Pair& /*pair*/, Readiness /*now*/) { ++told; };
   EXPECT_TRUE(events.take(tell));
@@ -352,7 +352,7 @@ TEST(EventsOfMany, ABellRingsForADescriptorThatHasNoOwner) {
   EXPECT_FALSE(bell.rings);
   for (int time = 0; time < 2; ++time) {
     pair.send("x");
-    events.wait(SocketEvents<Pair>::kForever);
+    events.wait(runtime::Poller::kForever);
     EXPECT_FALSE(bell.rings) << "it rings when events are taken";
     EXPECT_FALSE(events.take(tell));
     EXPECT_TRUE(std::exchange(bell.rings, false));
