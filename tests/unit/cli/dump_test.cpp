@@ -2,10 +2,14 @@
 #include "protocol/clients/cli/transfer/dump.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
 #include <vector>
 
 #include "protocol/clients/cli/failure.hpp"
+#include "protocol/clients/cli/interrupt.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -122,6 +126,26 @@ TEST_P(DumpTest, ATruncatedFileContinuesBehindItsLastWholeRecord) {
     EXPECT_EQ(failure, "");
     expect_equal(found, items);
   }
+}
+
+TEST_P(DumpTest, AnInterruptedExportKeepsTheItemsThatItHas) {
+  const std::string path = 
+      std::filesystem::temp_directory_path() / ("mxkv-interrupted." + std::to_string(::getpid()));
+  const std::vector<Item> items = some_items(7);
+  catch_interrupts();
+  {
+    OutputFile file(path);
+    const auto writer = begin_dump(GetParam().first, file, "prefix key:", GetParam().second);
+    for (const Item& item : items) {
+      writer->add(item);
+    }
+    ASSERT_EQ(std::raise(SIGINT), 0);
+    EXPECT_NO_THROW(writer->flush());
+  }
+  forget_interrupt();
+  InputFile part(part_name(path));
+  EXPECT_EQ(survey_dump(part).totals.items, items.size());
+  std::filesystem::remove(part_name(path));
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, DumpTest,

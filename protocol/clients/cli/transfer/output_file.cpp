@@ -27,8 +27,10 @@ void write_all(int descriptor, std::string_view bytes, const std::string& name) 
     if (written < 0 && errno != EINTR) {
       fail(name);
     }
-    check_interrupt();
     bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
+    if (!bytes.empty()) {  // what is written whole is kept, even behind an interrupt: a later run resumes from there
+      check_interrupt();
+    }
   }
 }
 

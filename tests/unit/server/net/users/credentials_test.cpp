@@ -21,7 +21,7 @@ std::string hashed_users(const std::string& role = "reader") {
   return "users:\n  - {name: ann, password: \"" + hash + "\", role: " + role + "}\n";
 }
 
-class Bell final : public LoginBell {
+class HeardBell final : public LoginBell {
  public:
   void login_judged() noexcept override {
     const std::scoped_lock lock{mutex_};
@@ -89,7 +89,7 @@ TEST(Credentials, AreRequiredOnceThereAreUsersAndCountAttempts) {
 TEST(Credentials, AHashIsVerifiedOnAThreadOfItsOwnAndKnownFromThenOn) {
   Credentials credentials;
   credentials.replace(users_of(hashed_users()));
-  Bell bell;
+  HeardBell bell;
   const auto first = credentials.log_in({.user = "ann", .password = "secret", .client = {}}, &bell);
   const auto second = credentials.log_in({.user = "ann", .password = "wrong", .client = {}}, &bell);
   const auto third = credentials.log_in({.user = "nobody", .password = "secret", .client = {}}, &bell);
@@ -110,7 +110,7 @@ TEST(Credentials, AHashIsVerifiedOnAThreadOfItsOwnAndKnownFromThenOn) {
 TEST(Credentials, EveryWrongLoginTakesTheSameTime) {
   Credentials credentials;
   credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
-  Bell bell;
+  HeardBell bell;
   std::vector<std::shared_ptr<const Login>> wrong;
   for (const std::string user : {"ann", "bob", "nobody", ""}) {
     wrong.push_back(credentials.log_in({.user = user, .password = "wrong", .client = {}}, &bell));
@@ -160,7 +160,7 @@ TEST(Credentials, AClientStaysLoggedInWhileNothingOfItsUserChanges) {
 TEST(Credentials, WrongOnesHaveToWaitAndAClientThatHurriesIsTurnedAway) {
   Credentials credentials{{.free = 1, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:x\n"));
-  Bell bell;
+  HeardBell bell;
   const Login::Claim claim{.user = "ann", .password = "x", .client = "1.2.3.4", .failures = 1};
   const auto login = credentials.log_in(claim, &bell);
   EXPECT_FALSE(login->judged()) << "also the right one";
@@ -173,7 +173,7 @@ TEST(Credentials, WrongOnesHaveToWaitAndAClientThatHurriesIsTurnedAway) {
 TEST(Credentials, ALoginThatWaitsAtTheEndIsJudgedWithoutABell) {
   Credentials credentials{{.free = 0, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:secret\n"));
-  Bell bell;
+  HeardBell bell;
   const auto waiting = credentials.log_in({.user = "ann", .password = "secret", .client = {}}, &bell);
   EXPECT_FALSE(waiting->judged());
   credentials.stop();
@@ -184,7 +184,7 @@ TEST(Credentials, ALoginThatWaitsAtTheEndIsJudgedWithoutABell) {
 TEST(Credentials, LoginsBeyondTheQueueGetBusy) {
   Credentials credentials{{.free = 0, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:x\n"));
-  Bell bell;
+  HeardBell bell;
   const Login::Claim claim{.user = "ann", .password = "x", .client = {}};
   for (std::size_t i = 0; i < LoginQueue::kMost; ++i) {
     ASSERT_FALSE(credentials.log_in(claim, &bell)->judged());
@@ -196,7 +196,7 @@ TEST(Credentials, LoginsBeyondTheQueueGetBusy) {
 TEST(Credentials, ALoginFromElsewhereIsCheckedBeforeTheGuessesOfAnotherAddress) {
   Credentials credentials;
   credentials.replace(users_of(hashed_users()));
-  Bell bell;
+  HeardBell bell;
   std::vector<std::shared_ptr<const Login>> guesses;
   for (int i = 0; i < 40; ++i) {
     guesses.push_back(credentials.log_in({.user = "ann", .password = "guess", .client = "10.0.0.1"}, &bell));
@@ -214,7 +214,7 @@ TEST(Credentials, ALoginFromElsewhereIsCheckedBeforeTheGuessesOfAnotherAddress) 
 TEST(Credentials, AnAddressThatGuessesDoesNotFillTheQueue) {
   Credentials credentials{{.free_of_client = 1, .first_ms = 60'000, .longest_ms = 60'000}};
   credentials.replace(users_of("ann:x\n"));
-  Bell bell;
+  HeardBell bell;
   EXPECT_EQ(credentials.log_in({.user = "ann", .password = "y", .client = "10.0.0.1"}, &bell)->verdict(),
             login_verdict::wrong);
   const auto claim = [](const char* user) {
@@ -235,7 +235,7 @@ TEST(Credentials, AnAddressThatGuessesDoesNotFillTheQueue) {
 TEST(Credentials, AWrongPasswordOfAClearTextUserTakesAsLongAsAnUnknownName) {
   Credentials credentials;
   credentials.replace(users_of(hashed_users() + "  - {name: bob, password: clear}\n"));
-  Bell bell;
+  HeardBell bell;
   for (const char* const name : {"bob", "nobody", "ann"}) {
     EXPECT_FALSE(credentials.log_in({.user = name, .password = "wrong", .client = {}}, &bell)->judged())
         << name;
@@ -251,7 +251,7 @@ TEST(Credentials, UsersMayBeReplacedWhileManyLogIn) {
   Credentials credentials;
   const std::string text = hashed_users();
   credentials.replace(users_of(text));
-  Bell bell;
+  HeardBell bell;
   std::vector<std::thread> threads;
   std::atomic<int> accepted{0};
   for (int i = 0; i < 4; ++i) {
