@@ -272,7 +272,7 @@ struct DaemonOptions : PlacementOptions {
   IndexOptions index;
   runtime::ToggleOptions toggle{.order = runtime::interval_order::queue, .slots_per_bucket = 32};
   read_offering offer_reads = read_offering::off;
-  std::uint32_t spin_rounds = 64;  ///< most empty rounds before an idle worker blocks
+  std::uint32_t spin_rounds = 256;  ///< most empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;
   StatsOptions stats;

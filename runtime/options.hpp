@@ -128,7 +128,7 @@ struct RuntimeOptions {
   PrefetchOptions prefetch;
   MemoryOptions memory;
   EpochOptions epoch;
-  std::uint32_t spin_rounds = 64;    ///< most empty rounds before an idle worker blocks
+  std::uint32_t spin_rounds = 256;   ///< most empty rounds before an idle worker blocks
   bool fast_path = true;             ///< off: all tasks go through guarded execution, for tests
   std::uint32_t buffered_tasks = 0;  ///< in a prefetch buffer before urgent ones wait; 0: what it can hold
   std::uint32_t batch_tasks = 4096;  ///< most tasks executed between two polls of the sockets

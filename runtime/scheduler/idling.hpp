@@ -1,10 +1,15 @@
 // A worker's action between two rounds: it goes on, waits a moment, or blocks; and for how long.
 //
-// Looking again after a round that found nothing costs power and, on a shared core, others' time. It pays only
-// where work comes sooner than a sleeping thread is awake again. So a worker learns from its last gaps between
-// a busy round and the next work. While most were short, it looks up to spin_rounds times more, for as long as
-// a short gap lasts, before it blocks. Else it blocks right behind a busy round. Blocking also takes new
-// events, so that it is one look at the kernel instead of two.
+// Behind a busy round a worker either spins or blocks. Spinning looks for work up to spin_rounds times more, for at
+// most kMostSpinNs, before it blocks; that costs CPU time, and others' time on a shared core. Blocking at once
+// costs the kernel's switch to another thread and back, with cold caches thereafter, and takes new events, too, so
+// that it is one look at the kernel instead of two. Which of them costs less depends on the machine, the load, and
+// how soon work comes.
+//
+// So a worker measures the CPU time of a task both ways, and goes the cheaper one. It compares them in pairs of short
+// phases, one each way, and changes only where the other way was cheaper in most pairs: a mean would let one
+// preemption decide. Then it stays; the longer the same way wins, the rarer the comparisons. It compares at once where
+// it spins in vain several times in a row, so that a client that stops to hurry is not spun for.
 //
 // Two cases are not what they seem. Where tasks retried and none ended, they may wait for a worker that was
 // preempted: yield. Where none ended and tasks wait for later, the round was busy for nothing: count it as an
@@ -13,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "runtime/scheduler/poller.hpp"
 
@@ -35,8 +41,18 @@ class Idling {
   enum class action : std::uint8_t { go_on, pause, block };
   /// How long a worker that has nothing else sleeps until its next round when tasks wait for that.
   static constexpr std::uint64_t kLaterAfterNs = 200'000;
-  /// A gap is short up to here: about what a wake-up costs.
-  static constexpr std::uint64_t kShortGapNs = 5'000;
+  /// A worker spins no longer than this, a few times what a wake-up costs.
+  static constexpr std::uint64_t kMostSpinNs = 50'000;
+  /// Busy rounds of one phase of a pair.
+  static constexpr std::uint32_t kPhaseRounds = 16;
+  /// Pairs of a comparison at most, and how many of them the other way must win.
+  static constexpr std::uint32_t kPairs = 8;
+  static constexpr std::uint32_t kWins = 6;
+  /// Busy rounds between two comparisons, at least and at most.
+  static constexpr std::uint32_t kLeastStay = 256;
+  static constexpr std::uint32_t kMostStay = 2048;
+  /// Vain spins in a row that bring the next comparison.
+  static constexpr std::uint32_t kVain = 8;
 
   /// Whether to let another thread run first.
   [[nodiscard]] static bool yields(const RoundOutcome& round) noexcept {
@@ -46,26 +62,44 @@ class Idling {
   /// worker blocks; 0 and 1 are the same.
   [[nodiscard]] action after(const RoundOutcome& round, std::uint64_t now_ns,
                              std::uint32_t spin_rounds) noexcept {
+    const bool spins = (spins_ != (phase_ == phase::other)) && spin_rounds > 1;
     if (round.useful()) {
-      if (gap_begun_) {
-        learn(now_ns - gap_ns_);
+      ++busy_rounds_;
+      if (spins && empty_rounds_ != 0 && !std::exchange(spun_out_, false)) {
+        vain_ = 0;
       }
-      gap_begun_ = false;
       empty_rounds_ = 0;
-      return spins(spin_rounds) ? action::go_on : action::block;
+      return spins ? action::go_on : action::block;
     }
-    begin_gap(now_ns);
-    if (spins(spin_rounds) && ++empty_rounds_ < spin_rounds && now_ns - gap_ns_ <= kShortGapNs) {
+    if (empty_rounds_++ == 0) {
+      gap_ns_ = now_ns;
+    }
+    if (!spins) {
+      return action::block;
+    }
+    if (empty_rounds_ < spin_rounds && now_ns - gap_ns_ <= kMostSpinNs) {
       return action::pause;
     }
-    empty_rounds_ = 0;
+    vain_ += std::exchange(spun_out_, true) ? 0 : 1;
     return action::block;
   }
-  /// The worker blocks at `now_ns`, unless something has come.
-  void begin_gap(std::uint64_t now_ns) noexcept {
-    if (!gap_begun_) {
-      gap_begun_ = true;
-      gap_ns_ = now_ns;
+  /// Whether a phase has had its rounds: time for next_phase().
+  [[nodiscard]] bool phase_is_over() const noexcept {
+    return phase_ == phase::stay ? busy_rounds_ >= stay_rounds_ || vain_ >= kVain
+                                 : busy_rounds_ >= kPhaseRounds;
+  }
+  /// Begins the next phase. `cpu_ns`: CPU time of the worker's thread so far; `tasks`: how many have ended so far.
+  void next_phase(std::uint64_t cpu_ns, std::uint64_t tasks) noexcept {
+    const std::uint64_t ended = tasks - std::exchange(phase_tasks_, tasks);
+    const std::uint64_t passed_ns = cpu_ns - std::exchange(phase_cpu_ns_, cpu_ns);
+    const std::uint64_t cost_ns = ended == 0 ? 0 : passed_ns / ended;
+    busy_rounds_ = vain_ = 0;
+    if (phase_ == phase::other) {
+      ++(cost_ns != 0 && cost_ns < own_cost_ns_ ? wins_ : losses_);
+      phase_ = wins_ < kWins && losses_ <= kPairs - kWins ? phase::own : conclude();
+    } else {
+      own_cost_ns_ = cost_ns;
+      phase_ = phase_ == phase::own ? phase::other : phase::own;
     }
   }
   /// How long it may block: tasks wait for later, objects wait for the epoch, or neither.
@@ -75,22 +109,29 @@ class Idling {
   }
 
  private:
-  static constexpr std::uint32_t kMostShort = 16;  ///< of the last gaps, weighted
-  static constexpr std::uint32_t kSpinsFrom = 12;
-  static constexpr std::uint32_t kLongCounts = 3;  ///< a long gap outweighs so many short ones
+  enum class phase : std::uint8_t { own, other, stay };
 
-  [[nodiscard]] bool spins(std::uint32_t rounds) const noexcept {
-    return rounds > 1 && short_gaps_ >= kSpinsFrom;
-  }
-  void learn(std::uint64_t gap_ns) noexcept {
-    short_gaps_ = gap_ns <= kShortGapNs ? std::min(short_gaps_ + 1, kMostShort)
-                                        : short_gaps_ - std::min(short_gaps_, kLongCounts);
+  phase conclude() noexcept {
+    const bool changes = wins_ >= kWins;
+    spins_ = spins_ != changes;
+    stay_rounds_ = changes ? kLeastStay : std::min(2 * stay_rounds_, kMostStay);
+    wins_ = losses_ = 0;
+    return phase::stay;
   }
 
+  bool spins_ = false;  ///< its own way, unless it is in a phase of the other
+  phase phase_ = phase::own;
   std::uint32_t empty_rounds_ = 0;
-  std::uint32_t short_gaps_ = 0;
-  bool gap_begun_ = false;
-  std::uint64_t gap_ns_ = 0;  ///< when the current gap began
+  std::uint64_t gap_ns_ = 0;       ///< when the first empty round behind a busy one began
+  std::uint32_t busy_rounds_ = 0;  ///< of this phase
+  std::uint32_t stay_rounds_ = kLeastStay;
+  std::uint32_t wins_ = 0;  ///< of the other way, in this comparison
+  std::uint32_t losses_ = 0;
+  bool spun_out_ = false;   ///< it spun in vain in this gap
+  std::uint32_t vain_ = 0;  ///< such gaps in a row
+  std::uint64_t phase_cpu_ns_ = 0;
+  std::uint64_t phase_tasks_ = 0;
+  std::uint64_t own_cost_ns_ = 0;  ///< CPU time of a task in the last phase of its own way
 };
 
 }  // namespace mxkv::runtime

@@ -1,11 +1,24 @@
 // A worker's rounds on its own thread: when it pauses, parks and blocks, and how others wake it.
 #include <algorithm>
+#include <ctime>
 #include <thread>
 
 #include "runtime/scheduler/runtime.hpp"
 #include "runtime/scheduler/worker.hpp"
 
 namespace mxkv::runtime {
+
+namespace {
+
+/// CPU time of the calling thread so far. A call of the kernel, so not for each round.
+std::uint64_t thread_cpu_ns() noexcept {
+  constexpr std::uint64_t kNsPerS = 1'000'000'000;
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kNsPerS + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
 
 void Worker::wake() noexcept {
   if (poller_ != nullptr) {
@@ -68,6 +81,9 @@ void Worker::run() {
       std::this_thread::yield();
     }
     const Idling::action action = idling.after(round, now_ns_, runtime_.spin_rounds());
+    if (idling.phase_is_over()) [[unlikely]] {
+      idling.next_phase(thread_cpu_ns(), ended_);
+    }
     if (round.useful() && idle_.runs()) {
       idle_.stop(now_ns_);
     }
@@ -75,9 +91,7 @@ void Worker::run() {
       idle_.start(now_ns_);
       cpu_relax();
     } else if (action == Idling::action::block && prepare_to_park()) {
-      const std::uint64_t now_ns = runtime_.clock().monotonic_ns();
-      idling.begin_gap(now_ns);
-      idle_.start(now_ns);
+      idle_.start(runtime_.clock().monotonic_ns());
       count(counters_.parks);
       poller_->block(*this, Idling::block_ns(window_.any_later(), !reclaimer_.empty(), interval_ns));
       unpark();

@@ -272,7 +272,7 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
        "memory.limit=auto"});
   const std::string text = print_yaml(options);
   EXPECT_EQ(describe(load_text(text)), describe(options)) << text;
-  EXPECT_THAT(text, HasSubstr("\nspin_rounds: 64                         # default\n"));
+  EXPECT_THAT(text, HasSubstr("\nspin_rounds: 256                        # default\n"));
   EXPECT_THAT(text, HasSubstr("# --set listeners\n"));
   EXPECT_THAT(text, HasSubstr(".yaml:1:10\n"));
   EXPECT_THAT(text, HasSubstr("\nexperimental:\n  pools: 9 "));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace mxkv::runtime {
 namespace {
 
@@ -20,21 +22,42 @@ class Rounds {
     now_ns_ += later_ns;
     return idling_.after(outcome, now_ns_, spin_rounds_);
   }
-  /// Work that comes so long after the worker blocked.
-  after_round work_after(std::uint64_t gap_ns) {
-    idling_.begin_gap(now_ns_);
-    return round(kBusy, gap_ns);
-  }
-  void learn(std::uint64_t gap_ns, int times = 50) {
-    for (int time = 0; time < times; ++time) {
-      work_after(gap_ns);
+  /// One task that comes in a gap, and takes so much CPU time by the way that the worker waited for it. Returns
+  /// whether it spun.
+  bool task(std::uint64_t blocking_ns, std::uint64_t spinning_ns) {
+    const bool spins = round(kEmpty) == after_round::pause;
+    round(kBusy);
+    ++tasks_;
+    cpu_ns_ += spins ? spinning_ns : blocking_ns;
+    if (idling_.phase_is_over()) {
+      idling_.next_phase(cpu_ns_, tasks_);
     }
+    return spins;
   }
+  /// How many of so many tasks it spun for.
+  int spun(int tasks, std::uint64_t blocking_ns, std::uint64_t spinning_ns) {
+    int count = 0;
+    for (int number = 0; number < tasks; ++number) {
+      count += task(blocking_ns, spinning_ns) ? 1 : 0;
+    }
+    return count;
+  }
+  /// Work until it has gone its way since a comparison that this way won.
+  void learn_to_spin() { spun(kWon, 20'000, 10'000); }
+  [[nodiscard]] bool compares_next() const { return idling_.phase_is_over(); }
+
+  /// Tasks of a comparison at most, half of them in each way.
+  static constexpr int kComparison = int{2 * Idling::kPairs * Idling::kPhaseRounds};
+  /// Tasks of a comparison that the other way lost, or won, as soon as it could.
+  static constexpr int kLost = int{2 * (Idling::kPairs - Idling::kWins + 1) * Idling::kPhaseRounds};
+  static constexpr int kWon = int{2 * Idling::kWins * Idling::kPhaseRounds};
 
  private:
   Idling idling_;
   std::uint32_t spin_rounds_;
   std::uint64_t now_ns_ = 1'000'000;
+  std::uint64_t cpu_ns_ = 0;
+  std::uint64_t tasks_ = 0;
 };
 
 TEST(Idling, AtFirstAWorkerBlocksBehindItsWork) {
@@ -43,9 +66,9 @@ TEST(Idling, AtFirstAWorkerBlocksBehindItsWork) {
   EXPECT_EQ(rounds.round(kBusy), after_round::block);
 }
 
-TEST(Idling, WhereWorkComesSoonItLooksAgainBeforeItBlocks) {
+TEST(Idling, WhereSpinningIsCheaperItLooksAgainBeforeItBlocks) {
   Rounds rounds{3};
-  rounds.learn(Idling::kShortGapNs);
+  rounds.learn_to_spin();
   for (int time = 0; time < 2; ++time) {
     EXPECT_EQ(rounds.round(kBusy), after_round::go_on);
     EXPECT_EQ(rounds.round(kEmpty), after_round::pause);
@@ -54,40 +77,80 @@ TEST(Idling, WhereWorkComesSoonItLooksAgainBeforeItBlocks) {
   }
 }
 
-TEST(Idling, ItLooksNoLongerThanAShortGapLasts) {
-  Rounds rounds{1'000'000};
-  rounds.learn(1);
-  EXPECT_EQ(rounds.round(kEmpty), after_round::pause);
-  EXPECT_EQ(rounds.round(kEmpty, Idling::kShortGapNs), after_round::pause);
-  EXPECT_EQ(rounds.round(kEmpty, 1), after_round::block);
+TEST(Idling, AComparisonTriesBothWaysEquallyOftenUntilItIsDecided) {
+  Rounds rounds{64};
+  EXPECT_EQ(rounds.spun(Rounds::kLost, 10'000, 10'000), Rounds::kLost / 2);
+  EXPECT_EQ(rounds.spun(2 * int{Idling::kLeastStay}, 10'000, 10'000), 0);
+  EXPECT_EQ(rounds.spun(Rounds::kWon, 20'000, 10'000), Rounds::kWon / 2);
+  EXPECT_EQ(rounds.spun(int{Idling::kLeastStay}, 20'000, 10'000), int{Idling::kLeastStay});
 }
 
-TEST(Idling, ALongGapCountsMoreThanAShortOne) {
+TEST(Idling, ItGoesTheCheaperWayAndComparesMoreRarely) {
   Rounds rounds{64};
-  rounds.learn(1);
-  EXPECT_EQ(rounds.work_after(Idling::kShortGapNs + 1), after_round::go_on);
-  EXPECT_EQ(rounds.work_after(Idling::kShortGapNs + 1), after_round::block);
-  for (int time = 0; time < 100; ++time) {  // of three gaps one is long: on the whole spinning does not pay
-    EXPECT_EQ(rounds.work_after(1'000'000), after_round::block);
-    EXPECT_EQ(rounds.work_after(1), after_round::block);
-    EXPECT_EQ(rounds.work_after(1), after_round::block);
+  for (int time = 0; time < 2; ++time) {
+    constexpr int kMany = 30 * int{Idling::kMostStay};
+    EXPECT_LT(rounds.spun(kMany, 10'000, 10'001), kMany / 10);
+    EXPECT_GT(rounds.spun(kMany, 10'000, 9'999), kMany - kMany / 10);
   }
-  rounds.learn(1);
+}
+
+TEST(Idling, OnePreemptionDoesNotDecide) {
+  Rounds rounds{64};
+  rounds.spun(Rounds::kWon + int{Idling::kLeastStay}, 20'000, 10'000);
+  EXPECT_TRUE(rounds.task(20'000, 10'000'000));  // of the first phase of the next comparison
+  rounds.spun(Rounds::kComparison, 20'000, 10'000);
   EXPECT_EQ(rounds.round(kBusy), after_round::go_on);
+}
+
+TEST(Idling, VainSpinsInARowBringTheNextComparison) {
+  Rounds rounds{3};
+  rounds.learn_to_spin();
+  for (std::uint32_t vain = 1; vain < Idling::kVain; ++vain) {
+    rounds.round(kEmpty);
+    rounds.round(kEmpty);
+    EXPECT_EQ(rounds.round(kEmpty), after_round::block);
+    EXPECT_EQ(rounds.round(kEmpty), after_round::block);  // woken for nothing: the same gap
+    EXPECT_FALSE(rounds.compares_next());
+    rounds.round(kBusy);
+  }
+  rounds.round(kEmpty);
+  rounds.round(kBusy);  // not in vain: they begin again
+  for (std::uint32_t vain = 1; vain <= Idling::kVain; ++vain) {
+    EXPECT_FALSE(rounds.compares_next());
+    rounds.round(kEmpty, 2 * Idling::kMostSpinNs);
+    rounds.round(kEmpty, 2 * Idling::kMostSpinNs);
+    rounds.round(kBusy);
+  }
+  EXPECT_TRUE(rounds.compares_next());
+}
+
+TEST(Idling, WithoutATaskNothingIsLearned) {
+  Idling idling;
+  for (int phases = 0; phases < 1000; ++phases) {
+    idling.next_phase(std::uint64_t{1'000'000} * phases, 0);
+  }
+  EXPECT_EQ(idling.after(kBusy, 1'000'000, 64), after_round::block);
+}
+
+TEST(Idling, ItLooksNoLongerThanItMay) {
+  Rounds rounds{1'000'000};
+  rounds.learn_to_spin();
+  EXPECT_EQ(rounds.round(kEmpty), after_round::pause);
+  EXPECT_EQ(rounds.round(kEmpty, Idling::kMostSpinNs), after_round::pause);
+  EXPECT_EQ(rounds.round(kEmpty, 1), after_round::block);
 }
 
 TEST(Idling, WithoutSpinningItBlocksAtOnce) {
   for (const std::uint32_t spin_rounds : {0U, 1U}) {
     Rounds rounds{spin_rounds};
-    rounds.learn(1);
+    EXPECT_EQ(rounds.spun(10 * Rounds::kComparison, 20'000, 10'000), 0);
     EXPECT_EQ(rounds.round(kBusy), after_round::block);
-    EXPECT_EQ(rounds.round(kEmpty), after_round::block);
   }
 }
 
 TEST(Idling, ARoundInWhichTasksOnlyWaitedForLaterIsAnEmptyOne) {
   Rounds rounds{2};
-  rounds.learn(1);
+  rounds.learn_to_spin();
   EXPECT_EQ(rounds.round({.busy = true, .any_later = true}), after_round::pause);
   EXPECT_EQ(rounds.round({.busy = true, .any_later = true}), after_round::block);
   EXPECT_EQ(rounds.round({.busy = true, .any_ended = true, .any_later = true}), after_round::go_on);
