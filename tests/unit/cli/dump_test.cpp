@@ -129,7 +129,7 @@ TEST_P(DumpTest, ATruncatedFileContinuesBehindItsLastWholeRecord) {
 }
 
 TEST_P(DumpTest, AnInterruptedExportKeepsTheItemsThatItHas) {
-  const std::string path = 
+  const std::string path =
       std::filesystem::temp_directory_path() / ("mxkv-interrupted." + std::to_string(::getpid()));
   const std::vector<Item> items = some_items(7);
   catch_interrupts();

@@ -28,7 +28,7 @@ void write_all(int descriptor, std::string_view bytes, const std::string& name) 
       fail(name);
     }
     bytes.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
-    if (!bytes.empty()) {  // what is written whole is kept, even behind an interrupt: a later run resumes from there
+    if (!bytes.empty()) {  // a whole write is kept, even behind an interrupt: a later run resumes from there
       check_interrupt();
     }
   }
