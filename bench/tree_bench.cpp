@@ -1,4 +1,4 @@
-// The tree alone: random 64-bit keys, uniform operations, one worker on the calling thread.
+// The tree alone: 64-bit keys, random or in order, uniform operations, one worker on the calling thread.
 //
 // Shows the effect of the annotations: the same tasks with prefetching at spawn, by distance, and off, in
 // turn (A B A B), as medians; with nodes under any primitive and epochs in any mode. As many operations are
@@ -80,6 +80,8 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", rounds, "measurements of each variant, in turn")->capture_default_str();
   bool profile = false;
   app.add_flag("--profile", profile, "look-ups with prefetching at spawn only, for a profiler");
+  bool ascending = false;
+  app.add_flag("--ascending", ascending, "the load is in the order of the keys");
   index::TreeOptions nodes;
   app.add_option("--leaves", nodes.leaves, "primitive of the leaves")
       ->transform(CLI::CheckedTransformer(primitive_words()));
@@ -101,12 +103,14 @@ int main(int argc, char** argv) {
   Worker& worker = runtime.worker(runtime::WorkerId{0});
   Run run;
   run.keys = keys;
+  run.first = ascending ? bench::kFirstAscending : 0;
 
   const auto spawn_insert = [&](Worker& on) { on.create<WriteTask>(tree, run, true)->start(on); };
   const auto spawn_update = [&](Worker& on) { on.create<WriteTask>(tree, run, false)->start(on); };
   const auto spawn_read = [&](Worker& on) { on.create<ReadTask>(tree, run)->start(on); };
 
-  std::printf("%-34s %8.2f Mops/s\n", "load from empty, random order",
+  std::printf("%-34s %8.2f Mops/s\n",
+              ascending ? "load from empty, in order" : "load from empty, random order",
               measure(runtime, run, keys, window, spawn_insert));
   std::vector<Variant> variants{
       {"look-ups, prefetch at spawn", {runtime::prefetch_mode::at_spawn, 8, window}, {}},
@@ -132,6 +136,8 @@ int main(int argc, char** argv) {
   worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, window});
   std::printf("%-34s %8.2f Mops/s\n", "updates", measure(runtime, run, operations, window, spawn_update));
   const auto report = index::Checker<Traits>::check(tree);
+  std::printf("%-34s %8.2f\n", "entries a node",
+              static_cast<double>(report.entries) / static_cast<double>(report.nodes));
   if (run.wrong > 0 || !report.ok() || report.entries != keys) {
     std::fprintf(stderr, "%zu wrong results, %zu violated invariants, %zu entries\n",
                  static_cast<std::size_t>(run.wrong), report.errors.size(), report.entries);

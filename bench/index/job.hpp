@@ -1,6 +1,7 @@
 // One measurement: a number of operations of one workload, by some workers, on one container.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,10 +27,15 @@ inline constexpr std::uint64_t kScanEntries = 100;
   return kNames[static_cast<unsigned>(what)];
 }
 
-enum class distribution : std::uint8_t { uniform, zipfian };
+enum class distribution : std::uint8_t {
+  uniform,
+  zipfian,
+  ascending,  ///< of new records: workers take turns at the next key
+};
 
 [[nodiscard]] constexpr const char* name_of(distribution which) noexcept {
-  return which == distribution::uniform ? "uniform" : "zipfian";
+  constexpr const char* kNames[] = {"uniform", "zipfian", "ascending"};
+  return kNames[static_cast<unsigned>(which)];
 }
 
 /// The records of a worker's operations. Thread-safety: one thread at a time.
@@ -71,6 +77,23 @@ struct Job {
   std::uint64_t operations = 0;  ///< of each worker
   unsigned in_flight = 1;        ///< of each worker, for containers with has_flights()
   std::uint64_t first_new = 0;   ///< worker i inserts the records from first_new + i * operations on
+  /// Where it is not null, all workers insert the record that is next here. Relaxed: it orders no other data.
+  std::atomic<std::uint64_t>* next_new = nullptr;
+};
+
+/// The records that one worker of a job inserts. Thread-safety: its worker.
+class NewRecords {
+ public:
+  NewRecords() = default;
+  NewRecords(const Job& job, unsigned worker) noexcept
+      : own_(job.first_new + worker * job.operations), shared_(job.next_new) {}
+  [[nodiscard]] std::uint64_t next() noexcept {
+    return shared_ == nullptr ? own_++ : shared_->fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::uint64_t own_ = 0;
+  std::atomic<std::uint64_t>* shared_ = nullptr;
 };
 
 /// Bytes an entry of one part of a container.

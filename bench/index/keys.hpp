@@ -7,8 +7,15 @@
 
 namespace mxkv::bench {
 
-/// A bijection on 64 bits: all keys differ and come in random order.
+/// Records from here on have keys that ascend, behind all keys in random order but the odd one.
+inline constexpr std::uint64_t kFirstAscending = ~std::uint64_t{0} << 33U;
+inline constexpr std::uint64_t kHalfAscending = std::uint64_t{1} << 32U;
+
+/// All keys differ. Those of the records before kFirstAscending come in random order, by a bijection on 64 bits.
 inline std::uint64_t key_of(std::uint64_t record) noexcept {
+  if (record >= kFirstAscending) {
+    return record;
+  }
   record = (record ^ (record >> 30U)) * 0xBF58476D1CE4E5B9ULL;
   record = (record ^ (record >> 27U)) * 0x94D049BB133111EBULL;
   return record ^ (record >> 31U);
@@ -31,7 +38,7 @@ inline void write_hex(std::uint64_t number, char* out) noexcept {
 
 /// A key of `Bytes` bytes. Keys of 24 bytes are as the load client's, "user" and 20 digits (hexadecimal ones,
 /// which are made faster). Longer keys fall into 4096 groups that share all but their last 16 bytes, as names
-/// below one path do.
+/// below one path do; ascending ones are a group of their own.
 template <std::size_t Bytes>
 class TextKey {
  public:
@@ -45,7 +52,7 @@ class TextKey {
       std::memcpy(text_ + 20, text_ + 16, 4);
     } else {
       std::memcpy(text_, "user:id:", 8);
-      write_hex(key_of(record % 4096), text_ + 8);
+      write_hex(key_of(record < kFirstAscending ? record % 4096 : kFirstAscending), text_ + 8);
       std::memset(text_ + 24, '/', Bytes - 40);
       write_hex(number, text_ + Bytes - 16);
     }

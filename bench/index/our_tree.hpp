@@ -49,7 +49,7 @@ class OurTree final : public Container {
       share.what = job.what;
       share.wanted = job.operations;
       share.started = share.finished = 0;
-      share.next_new = job.first_new + i * job.operations;
+      share.new_records = NewRecords{job, i};
       runtime::Worker& worker = worker_at(i);
       worker.set_prefetch({runtime::prefetch_mode::at_spawn, 8, job.in_flight});
     }
@@ -136,7 +136,8 @@ class HandWalkedTree final : public Container {
   std::vector<Part> parts(std::uint64_t /*records*/) override { return {}; }
 
  private:
-  /// Number of the first record that it inserts, beyond all records that the tree itself is measured with.
+  /// Number of the first record that it inserts, beyond all records that the tree itself is measured with. Of
+  /// ascending keys it has the lower half.
   static constexpr std::uint64_t kFirstRecord = std::uint64_t{1} << 40U;
 
   double read(const Job& job) {
@@ -154,7 +155,8 @@ class HandWalkedTree final : public Container {
     ours_.expect_more(job.operations);
     return timed(1, [&](unsigned /*i*/) {
       HandInsert<IntegerKind::Traits> loop{ours_.tree(), ours_.worker(), job.in_flight};
-      std::uint64_t next = kFirstRecord + job.first_new;
+      std::uint64_t next =
+          job.next_new != nullptr ? job.first_new - kHalfAscending : kFirstRecord + job.first_new;
       wrong_.fetch_add(loop.run(job.operations, [&next] { return key_of(next++); }),
                        std::memory_order_relaxed);
     });

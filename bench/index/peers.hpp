@@ -147,13 +147,13 @@ class Peer final : public Container {
  private:
   std::uint64_t work(const Job& job, unsigned worker) {
     Stream& stream = (*job.streams)[worker];
-    const std::uint64_t first = job.first_new + worker * job.operations;
+    NewRecords new_records{job, worker};
     std::uint64_t wrong = 0;
     switch (job.what) {
       case workload::load:
       case workload::insert:
         for (std::uint64_t i = 0; i < job.operations; ++i) {
-          wrong += insert(first + i) ? 0 : 1;
+          wrong += insert(new_records.next()) ? 0 : 1;
         }
         break;
       case workload::read:

@@ -1,6 +1,9 @@
 #include "bench/index/session.hpp"
 
 #include <algorithm>
+#include <atomic>
+
+#include "bench/index/keys.hpp"
 
 namespace mxkv::bench {
 namespace {
@@ -34,7 +37,9 @@ class Session {
       }
     }
     std::vector<Stream> streams = streams_of(distribution::uniform);
-    measure(workload::insert, distribution::uniform, streams);
+    for (const distribution which : {distribution::uniform, distribution::ascending}) {
+      measure(workload::insert, which, streams);
+    }
     return faults();
   }
 
@@ -100,7 +105,7 @@ class Session {
     }
     for (std::uint64_t round = 0; round < plan_.rounds; ++round) {
       for (Series& series : all) {
-        series.row.rounds.push_back(rate(series, what, streams));
+        series.row.rounds.push_back(rate(series, what, which, streams));
       }
     }
     for (const Series& series : all) {
@@ -109,8 +114,8 @@ class Session {
   }
 
   /// Million operations a second, of all workers together.
-  double rate(const Series& series, workload what, std::vector<Stream>& streams) {
-    Job job{what, &streams, workers_, 0, series.in_flight, 0};
+  double rate(const Series& series, workload what, distribution which, std::vector<Stream>& streams) {
+    Job job{what, &streams, workers_, 0, series.in_flight};
     if (what == workload::insert) {
       const auto at = std::find_if(containers_.begin(), containers_.end(), [&series](const auto& container) {
         return container.get() == series.container;
@@ -118,6 +123,11 @@ class Session {
       std::uint64_t& held = held_[static_cast<std::size_t>(at - containers_.begin())];
       job.operations = plan_.inserts / workers_;
       job.first_new = held;
+      std::atomic<std::uint64_t> next_new{kFirstAscending + kHalfAscending + held};
+      if (which == distribution::ascending) {
+        job.first_new = next_new.load(std::memory_order_relaxed);
+        job.next_new = &next_new;
+      }
       held += job.operations * workers_;
       return static_cast<double>(job.operations * workers_) / series.container->run(job) / 1e6;
     }

@@ -30,7 +30,7 @@ struct alignas(2 * runtime::kCacheLineBytes) Share {
   std::uint64_t started = 0;
   std::uint64_t finished = 0;
   std::uint64_t wrong = 0;
-  std::uint64_t next_new = 0;
+  NewRecords new_records;
 
   [[nodiscard]] bool inserts() const noexcept { return what == workload::insert || what == workload::load; }
   [[nodiscard]] operation next_operation() noexcept {
@@ -122,7 +122,7 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
 
  private:
   void choose(runtime::Worker& worker) noexcept {
-    key_ = typename Kind::Key{share_->inserts() ? share_->next_new++ : share_->stream->record()};
+    key_ = typename Kind::Key{share_->inserts() ? share_->new_records.next() : share_->stream->record()};
     made_ = Kind::make(worker, key(), value_);
   }
   runtime::step ended(bool right, runtime::Worker& worker) {

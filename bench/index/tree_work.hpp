@@ -17,7 +17,8 @@ using IntegerTree = index::Tree<IntegerTraits>;
 
 /// State that all operations of one run share. Thread-safety: one worker.
 struct Run {
-  std::uint64_t keys = 0;  ///< the value of key_of(i) is ~key_of(i)
+  std::uint64_t keys = 0;   ///< the value of key_of(i) is ~key_of(i)
+  std::uint64_t first = 0;  ///< number of the first of them
   std::uint64_t started = 0;
   std::uint64_t finished = 0;
   std::uint64_t wanted = 0;
@@ -30,7 +31,7 @@ class ReadTask final : public index::LookupTask<ReadTask, IntegerTraits> {
  public:
   ReadTask(const runtime::TaskClass* task_class, IntegerTree& tree, Run& run) noexcept
       : LookupTask(task_class, tree), run_(&run) {
-    key_ = key_of(run.random.below(run.keys));
+    key_ = key_of(run.first + run.random.below(run.keys));
     ++run.started;
   }
   [[nodiscard]] std::uint64_t key() const noexcept { return key_; }
@@ -47,7 +48,7 @@ class ReadTask final : public index::LookupTask<ReadTask, IntegerTraits> {
       return runtime::step::done;
     }
     ++run_->started;
-    key_ = key_of(run_->random.below(run_->keys));
+    key_ = key_of(run_->first + run_->random.below(run_->keys));
     worker.repin(*this);
     return restart(false);
   }
@@ -75,7 +76,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, IntegerTraits> {
 
  private:
   void choose() noexcept {
-    key_ = key_of(insert_ ? run_->next_insert++ : run_->random.below(run_->keys));
+    key_ = key_of(run_->first + (insert_ ? run_->next_insert++ : run_->random.below(run_->keys)));
     ++run_->started;
   }
   runtime::step next(bool right, runtime::Worker& worker) {
