@@ -76,7 +76,7 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
 
   /// At the header of the leaf: to the block of the key.
   template <class W>
-  [[nodiscard, gnu::always_inline]] went at_leaf_header(runtime::step& next) {
+  [[nodiscard, gnu::always_inline]] went at_leaf_header(runtime::Worker& worker, runtime::step& next) {
     const runtime::TaggedPointer at = this->object();
     const NodeT& leaf = *static_cast<const NodeT*>(at.object());
     const runtime::OptimisticRead read{leaf};
@@ -84,7 +84,15 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
     unsigned first = 0;
     if (read.locked() || !PlainT<W>::limit_of(leaf, this->self().key(), limit) ||
         !PlainT<W>::template block<true>(leaf, limit, first)) [[unlikely]] {
-      return went::astray;
+      if (!find_block_anew<W>(worker).clear) {
+        this->look_again();
+        return went::astray;
+      }
+      if constexpr (W::kAsks) {
+        return at_unknown_leaf_block<W>(worker, next);
+      }
+      next = runtime::step::again;
+      return went::told;
     }
     MXKV_PATH(fast_header);
     this->see_version(read.version());
@@ -105,7 +113,7 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
     }
     return at_leaf_block<W>(limit, worker, next);
   }
-  /// The same after guarded execution has been at the header.
+  /// The same, seldom: after guarded execution has been at the header, or at a leaf found anew.
   template <class W>
   [[nodiscard]] went at_unknown_leaf_block(runtime::Worker& worker, runtime::step& next) {
     Rank limit = 0;
@@ -118,6 +126,11 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
   using Base::Base;
   template <class W>
   using PlainT = typename Base::template PlainT<W>;
+
+  /// Line counts of a block's annotation once the lines beside it, or the right neighbour's, were prefetched, or are
+  /// near since others write there.
+  static constexpr std::uint8_t kAskedBeside = 3;
+  static constexpr std::uint8_t kAskedRight = 4;
 
   /// To the record of the only entry with the key's head.
   template <class W>
@@ -152,37 +165,95 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
 
  private:
+  /// The key's limit at the leaf that the task has found anew; not clear: it did not, and guarded execution looks at
+  /// the whole leaf at once, lest keys that came later overtake this one.
+  struct Anew {
+    bool clear;
+    Rank limit;
+  };
+  /// Finds the leaf and the block of the key by header lines that are near: another task wrote to the leaf since the
+  /// task saw it, or split it. Follows right links, over as many new leaves as tasks under way may have filled.
+  template <class W>
+  [[nodiscard, gnu::noinline]] Anew find_block_anew(runtime::Worker& worker) {
+    constexpr unsigned kMostLinks = 4;
+    for (unsigned links = 0; links <= kMostLinks; ++links) {
+      const runtime::TaggedPointer at = this->object();
+      const NodeT& leaf = *static_cast<const NodeT*>(at.object());
+      const runtime::OptimisticRead read{leaf};
+      const NodeMeta meta = leaf.meta();
+      Rank limit = 0;
+      unsigned first = 0;
+      if (read.locked() || !PlainT<W>::limit_of(leaf, this->self().key(), limit)) {
+        break;
+      }
+      // A key that lacks the prefix of both fences is beyond the leaf, whatever its head.
+      const bool belongs = meta.prefix_bytes() > NodeT::kPrefixInlineBytes ||
+                           PlainT<W>::belongs(leaf, meta, this->self().key());
+      if (belongs && PlainT<W>::template block<true>(leaf, limit, first)) {
+        MXKV_PATH(fast_anew);
+        runtime::count(worker.counters().conflicts);
+        this->see_version(read.version());
+        this->move_to(at, first, kAskedRight, static_cast<std::uint8_t>(stage::block) | Base::kLeaf);
+        if constexpr (!Traits::kExact) {
+          visit_.value = static_cast<std::uint64_t>(limit);
+        }
+        return {true, limit};
+      }
+      const std::uint64_t head = PlainT<W>::head_of(limit);
+      const runtime::TaggedPointer right{leaf.right()};
+      const bool beyond = !meta.high_infinite() && (Traits::kExact || !belongs || head > leaf.high_head());
+      if (!read.valid() || !beyond || right.synchronization() != runtime::primitive::optimistic_latch) {
+        break;
+      }
+      MXKV_PATH(fast_right);
+      retry_lost_separator(this->tree(), *static_cast<NodeT*>(right.object()), 1, *this, worker);
+      this->enter(right);
+    }
+    return {false, 0};
+  }
+
   template <class W>
   [[nodiscard, gnu::always_inline]] went at_leaf_block(Rank limit, runtime::Worker& worker,
                                                        runtime::step& next) {
     using Plain = PlainT<W>;
-    const NodeT& leaf = this->here();
-    const runtime::OptimisticRead read{leaf, this->seen_version()};
-    const unsigned first = this->annotations().first_line;
-    const runtime::RelaxedWord* const line = leaf.line_at(first);
-    const NodeMeta meta = leaf.meta();
-    const unsigned count = Plain::count(line, limit);
-    if (!Traits::kExact && meta.ties()) [[unlikely]] {
-      return this->template astray_at_block<W>(limit);
-    }
-    const auto block =
-        static_cast<std::uint8_t>((first - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(true));
-    if (Plain::ties(line, count, limit)) [[likely]] {
-      const auto slot = static_cast<std::uint8_t>(count - 1);
-      const std::uint64_t value = line[NodeMeta::kMaxSlots + slot].load();
-      if (!read.valid()) [[unlikely]] {
+    for (bool anew = false;; anew = true) {
+      const NodeT& leaf = this->here();
+      const runtime::OptimisticRead read{leaf, this->seen_version()};
+      const unsigned first = this->annotations().first_line;
+      const runtime::RelaxedWord* const line = leaf.line_at(first);
+      const NodeMeta meta = leaf.meta();
+      const unsigned count = Plain::count(line, limit);
+      if (!Traits::kExact && meta.ties()) [[unlikely]] {
+        return this->template astray_at_block<W>(limit);
+      }
+      const auto block =
+          static_cast<std::uint8_t>((first - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(true));
+      if (Plain::ties(line, count, limit)) [[likely]] {
+        const auto slot = static_cast<std::uint8_t>(count - 1);
+        const std::uint64_t value = line[NodeMeta::kMaxSlots + slot].load();
+        if (read.valid()) [[likely]] {
+          MXKV_PATH(fast_target);
+          return this->self().template fast_found<W>({meta, {block, slot}, Plain::head_of(limit), value},
+                                                     worker, next);
+        }
+      } else {
+        const bool belongs = Plain::belongs(leaf, meta, this->self().key());
+        if (belongs && read.valid()) [[likely]] {
+          if (limit == Plain::kLeast) [[unlikely]] {
+            return this->template astray_at_block<W>(limit);
+          }
+          return this->self().template fast_missing<W>(
+              {meta, {block, static_cast<std::uint8_t>(count)}, Plain::head_of(limit)}, worker, next);
+        }
+      }
+      // Another task wrote to the leaf, or the key is beyond it.
+      const Anew there = anew ? Anew{false, 0} : find_block_anew<W>(worker);
+      if (!there.clear) {
+        this->look_again();
         return went::astray;
       }
-      MXKV_PATH(fast_target);
-      return this->self().template fast_found<W>({meta, {block, slot}, Plain::head_of(limit), value}, worker,
-                                                 next);
+      limit = there.limit;
     }
-    const bool clear = limit != Plain::kLeast && Plain::belongs(leaf, meta, this->self().key());
-    if (!clear || !read.valid()) [[unlikely]] {
-      return this->template astray_at_block<W>(limit);
-    }
-    return this->self().template fast_missing<W>(
-        {meta, {block, static_cast<std::uint8_t>(count)}, Plain::head_of(limit)}, worker, next);
   }
 };
 

@@ -285,17 +285,13 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
 
   void open_block(std::uint64_t head, std::uint64_t value, std::uint64_t separator) noexcept {
     const NodeMeta before = meta();
-    const unsigned block = before.blocks();
-    MXKV_ASSERT(block < Shape::blocks(before.level() == 0), "a node has a block left to open");
-    const Position last{static_cast<std::uint8_t>(block - 1), Shape::kSlots - 1};
+    const Position last{static_cast<std::uint8_t>(before.blocks() - 1), Shape::kSlots - 1};
     const bool ties = before.ties() || this->head(before.level() == 0, last) == head;
-    store_rank(bounds_[block - 1], head);
-    store_entry(before.level() == 0, block, 0, head, value, separator);
-    pad(before.level() == 0, block, 1);
-    store_meta(before.with_blocks(block + 1).with_count(block, 1).with_ties(ties));
+    store_meta(
+        open_for(before, {static_cast<std::uint64_t>(rank_of_head(head)), value, separator}).with_ties(ties));
   }
 
-  /// Takes in an entry where it fits().
+  /// Takes in an entry where it fits(), or in a new block where it can_open_block() and no other has room.
   [[gnu::always_inline]] void insert(Position at, std::uint64_t head, std::uint64_t value,
                                      std::uint64_t separator) noexcept {
     const NodeMeta before = meta();
@@ -305,13 +301,13 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     MXKV_DCHECK(at.slot <= count && count <= Shape::kSlots, "an entry's place is in its block, or behind it");
     const bool ties = Shape::kMayTie && (before.ties() || may_tie(is_leaf, at, count, head));
     const Entry entry{static_cast<std::uint64_t>(rank_of_head(head)), value, separator};
-    unsigned grows = at.block;
+    NodeMeta grown = before;
     if (count < Shape::kSlots) [[likely]] {
       put<line_insert::drops::last>(is_leaf, at.block, at.slot, entry);
+      grown = before.with_one_more(at.block);
     } else {
-      grows = hand_on(before, at, entry);
+      grown = hand_on(before, at, entry);
     }
-    const NodeMeta grown = before.with_one_more(grows);
     store_meta(Shape::kMayTie ? grown.with_ties(ties) : grown);
   }
 
@@ -346,6 +342,14 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
     store_meta(before.with_count(at.block, count - 1));
   }
 
+  /// The head of the entry of a leaf with `rank` others before it.
+  [[nodiscard]] std::uint64_t head_at(NodeMeta meta, unsigned rank) const noexcept {
+    unsigned block = 0;
+    for (; block + 1 < meta.blocks() && rank >= clamp_count(meta, block); ++block) {
+      rank -= clamp_count(meta, block);
+    }
+    return head(true, {static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(rank % Shape::kSlots)});
+  }
   /// Rank of a position among all entries.
   [[nodiscard]] static unsigned rank_of(NodeMeta meta, Position at) noexcept {
     unsigned rank = at.slot;
@@ -404,7 +408,8 @@ class alignas(runtime::kCacheLineBytes) Node : public runtime::DataObject {
       line_insert::put<kWhich>(line(leaf, block, 2), slot, entry.separator);
     }
   }
-  [[nodiscard]] unsigned hand_on(NodeMeta before, Position at, Entry carried) noexcept;
+  [[nodiscard]] NodeMeta hand_on(NodeMeta before, Position at, Entry carried) noexcept;
+  [[nodiscard]] NodeMeta open_for(NodeMeta before, const Entry& entry) noexcept;
   void halve(const Node& from, bool leaf, unsigned block, unsigned to) noexcept;
   void set_halves(unsigned blocks, bool ties) noexcept;
 

@@ -36,13 +36,28 @@ auto Node<Shape>::entry(bool leaf, unsigned block, unsigned slot) const noexcept
           Shape::lines_per_block(leaf) == 3 ? line(leaf, block, 2)[slot].load() : 0};
 }
 
-/// Takes in an entry whose block is full. Returns the block that grows.
+/// Puts an entry behind all others into a new block. Returns the meta word thereafter.
 template <class Shape>
-[[gnu::noinline]] unsigned Node<Shape>::hand_on(NodeMeta before, Position at, Entry carried) noexcept {
+NodeMeta Node<Shape>::open_for(NodeMeta before, const Entry& entry) noexcept {
+  const bool is_leaf = before.level() == 0;
+  const unsigned block = before.blocks();
+  MXKV_ASSERT(block < Shape::blocks(is_leaf), "a node has a block left to open");
+  bounds_[block - 1].store(entry.rank);
+  store_entry(is_leaf, block, 0, head_of_rank(entry.rank), entry.value, entry.separator);
+  pad(is_leaf, block, 1);
+  return before.with_blocks(block + 1).with_count(block, 1);
+}
+
+/// Takes in an entry whose block is full. Returns the meta word thereafter.
+template <class Shape>
+[[gnu::noinline]] NodeMeta Node<Shape>::hand_on(NodeMeta before, Position at, Entry carried) noexcept {
   const bool is_leaf = before.level() == 0;
   const unsigned to = room_beside(before, at.block);
   unsigned slot = at.slot;
-  MXKV_ASSERT(to != at.block, "a node takes in an entry where it has room");
+  if (to == at.block) {
+    MXKV_ASSERT(can_open_block(before, at), "a node takes in an entry where it has room");
+    return open_for(before, carried);
+  }
   for (unsigned block = at.block; block < to; ++block, slot = 0) {
     if (slot < Shape::kSlots) {
       const Entry last = entry(is_leaf, block, Shape::kSlots - 1);
@@ -61,7 +76,7 @@ template <class Shape>
     bounds_[block - 1].store(line(is_leaf, block, 0)[0].load());
   }
   put<line_insert::drops::last>(is_leaf, to, to < at.block ? before.count(to) : 0, carried);
-  return to;
+  return before.with_one_more(to);
 }
 
 /// Divides a full block of `from` among two blocks of this node.

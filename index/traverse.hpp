@@ -10,7 +10,7 @@
 // A header hop validates nothing: the same node's block hop uses its result, at the same version.
 //
 // Derived (CRTP) gives the functions that TreeTask asks for, and, if it looks for one entry,
-//   went at_leaf_header<W>(step& next), at_leaf_block<W>(Worker&, step& next)
+//   went at_leaf_header<W>(Worker&, step& next), at_leaf_block<W>(Worker&, step& next)
 // and, to write, went fast_commit(Worker&, step& next), which ends what resume_item() began.
 #pragma once
 
@@ -120,7 +120,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     }
     if constexpr (Derived::kEndsAtEntry) {
       if (at == way_at(stage::header, Base::kLeaf)) {
-        return this->self().template at_leaf_header<W>(next);
+        return this->self().template at_leaf_header<W>(worker, next);
       }
     }
     if (at == way_at(stage::header, Base::kNear)) {
@@ -267,7 +267,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     const went how = enter_child<AtOnce>(at, leaf, 0, next);
     if constexpr (Derived::kEndsAtEntry) {
       if (this->free_at() == way_at(stage::header, Base::kLeaf)) {
-        return this->self().template at_leaf_header<AtOnce>(next) == went::astray
+        return this->self().template at_leaf_header<AtOnce>(worker, next) == went::astray
                    ? went::astray
                    : this->self().template at_leaf_block<W>(worker, next);
       }
@@ -294,7 +294,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
       return from_header ? from_inner<W>(next) : at_far_block<W>(next);
     }
     if constexpr (Derived::kEndsAtEntry) {
-      return from_header ? this->self().template at_leaf_header<W>(next)
+      return from_header ? this->self().template at_leaf_header<W>(worker, next)
                          : this->self().template at_unknown_leaf_block<W>(worker, next);
     }
     return went::astray;

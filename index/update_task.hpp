@@ -196,7 +196,8 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return !found.meta.frozen() && !Prefix<Traits>::lacks_loose(this->here(), found.meta, this->self().key());
   }
 
-  /// Whether the lines that an insert into a full block also writes are near.
+  /// Whether the lines that an insert into a full block also writes are near. A leaf that opens a new block is
+  /// young, and so are its lines.
   enum class beside : std::uint8_t {
     near,
     asked_for,
@@ -207,12 +208,17 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   [[nodiscard, gnu::noinline]] beside look_beside(const FoundAtLeaf& found, runtime::Worker& worker) {
     const unsigned block = found.at.block;
     const unsigned to = NodeT::room_beside(found.meta, block);
-    if (this->annotations().line_count < kAskedBeside) {
+    if (to == block && this->here().can_open_block(found.meta, found.at) &&
+        found.meta.blocks() < this->tree().most_blocks(true)) {
+      MXKV_PATH(fast_new_block);
+      return beside::near;
+    }
+    if (this->annotations().line_count < Base::kAskedBeside) {
       this->here().prefetch_beside(block, to, true);
       if (to == block) {
         this->tree().prefetch_next_node(worker);
       }
-      this->annotate_lines(this->object(), NodeT::first_line_of(block, true), kAskedBeside);
+      this->annotate_lines(this->object(), NodeT::first_line_of(block, true), Base::kAskedBeside);
       return beside::asked_for;
     }
     if (to == block) {
@@ -224,12 +230,12 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
 
   [[nodiscard]] bool asks_right(unsigned block) noexcept {
     const runtime::TaggedPointer right{this->here().right()};
-    if (this->annotations().line_count == kAskedRight || !right ||
+    if (this->annotations().line_count == Base::kAskedRight || !right ||
         !OverflowPlan<Traits>::possible(this->tree(), parent_)) {
       return false;
     }
     NodeT::prefetch(right);
-    this->annotate_lines(this->object(), NodeT::first_line_of(block, true), kAskedRight);
+    this->annotate_lines(this->object(), NodeT::first_line_of(block, true), Base::kAskedRight);
     return true;
   }
 
@@ -437,10 +443,6 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     }
     return false;
   }
-
-  /// Line counts of a block's annotation once the lines beside it, or the right neighbour's, were prefetched.
-  static constexpr std::uint8_t kAskedBeside = 3;
-  static constexpr std::uint8_t kAskedRight = 4;
 
   Position at_;
   bool waited_ = false;  ///< for its turn, at the leaf

@@ -21,7 +21,7 @@
   /* a task takes the fast path: at a node's header, at its block, at the target, under its latch */          \
   X(fast_header) X(fast_near_node) X(fast_block) X(fast_target) X(fast_insert) X(fast_beside) X(fast_commit)  \
   X(fast_leave) X(fast_wait) X(fast_refuse) X(fast_still_there) X(fast_conflict) X(fast_left)                 \
-  X(fast_one_hop) X(fast_at_once)                                                                             \
+  X(fast_one_hop) X(fast_at_once) X(fast_anew) X(fast_right) X(fast_new_block)                                \
   /* or guarded execution */                                                                                  \
   X(guarded_read) X(guarded_write) X(guarded_busy) X(guarded_conflict) X(guarded_wait) X(guarded_refuse)      \
   /* how a node takes in an entry */                                                                          \
