@@ -426,7 +426,10 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
         InsertPlan<Traits>::how::split) {
       return true;
     }
-    const overflow way = scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent_, worker);
+    const overflow way =
+        scratch.plan.in_order()
+            ? overflow::impossible
+            : scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent_, worker);
     if (way != overflow::impossible) {
       otherwise = way == overflow::torn ? this->conflict(worker) : otherwise;
       return way == overflow::ready;

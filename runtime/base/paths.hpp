@@ -27,7 +27,7 @@
   /* how a node takes in an entry */                                                                          \
   X(insert_fits) X(insert_beside) X(insert_block) X(insert_spread) X(insert_split) X(split_leaf)              \
   X(split_inner) X(split_above_inner) X(split_by_blocks) X(grow_root) X(grow_root_above_inner)                \
-  X(no_memory_to_split)                                                                                       \
+  X(no_memory_to_split) X(split_in_order)                                                                     \
   /* or what its leaf gives to its right neighbour */                                                         \
   X(overflow_share) X(overflow_three) X(overflow_lost) X(overflow_no_room) X(overflow_not_below_one)          \
   X(overflow_beyond_prefix) X(overflow_whole_keys) X(overflow_shorter_prefix) X(overflow_of_claimed)          \
