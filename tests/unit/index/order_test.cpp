@@ -4,7 +4,7 @@
 #include <deque>
 #include <string>
 
-#include "runtime/base/paths.hpp"
+#include "tests/unit/index/taken_path.hpp"
 #include "tests/unit/index/tree_walk.hpp"
 
 namespace mxkv::index::testing {
@@ -85,8 +85,18 @@ TYPED_TEST(OrderTest, AscendingKeysLeaveFullLeaves) {
 }
 
 TYPED_TEST(OrderTest, AscendingKeysUnderWayAtOnceLeaveFullLeaves) {
+  const Taken anew{runtime::path::fast_anew};
+  const Taken right{runtime::path::fast_right};
+  const Taken block{runtime::path::fast_new_block};
+  const Taken split{runtime::path::split_in_order};
   this->insert(this->ascending(1, 0, this->kKeys), this->kInFlight);
   this->expect_fill(0.9);
+  EXPECT_GT(split.times(), 0U);
+  if (this->kCapacity > 9) {  // so deep that leaves are reached hop by hop
+    EXPECT_GT(anew.times(), 0U);
+    EXPECT_GT(right.times(), 0U);
+    EXPECT_GT(block.times(), 0U);
+  }
 }
 
 TYPED_TEST(OrderTest, DescendingKeysLeaveFullLeaves) {

@@ -1,27 +1,13 @@
 // A full leaf shares with its right neighbour, or both become three, before it splits: leaves get fuller, and
 // scans and edits under way see each entry once.
 #include "index/edit_task.hpp"
-#include "runtime/base/paths.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
+#include "tests/unit/index/taken_path.hpp"
 #include "tests/unit/index/tree_walk.hpp"
 
 namespace mxkv::index::testing {
 namespace {
-
-/// How often a path was taken since this was made; where paths are not counted, it says that the path was
-/// taken.
-class Taken {
- public:
-  explicit Taken(runtime::path which) : which_(static_cast<std::size_t>(which)) {}
-  [[nodiscard]] std::uint64_t times() const {
-    return runtime::paths::kCounted ? runtime::paths::all()[which_] - before_[which_] : 1;
-  }
-
- private:
-  std::size_t which_;
-  runtime::paths::Counts before_ = runtime::paths::all();
-};
 
 template <class Env>
 class OverflowTest : public ::testing::Test {
