@@ -76,8 +76,8 @@ class OrderTest : public ::testing::Test {
   std::uint64_t number_ = 0;
 };
 
-using Envs = ::testing::Types<TinyIntegers, SmallIntegers, Integers, TinyBytes, SmallBytes, Bytes>;
-TYPED_TEST_SUITE(OrderTest, Envs);
+using OrderEnvs = ::testing::Types<TinyIntegers, SmallIntegers, Integers, TinyBytes, SmallBytes, Bytes>;
+TYPED_TEST_SUITE(OrderTest, OrderEnvs);
 
 TYPED_TEST(OrderTest, AscendingKeysLeaveFullLeaves) {
   this->insert(this->ascending(1, 0, this->kKeys), 1);
