@@ -196,8 +196,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
     return !found.meta.frozen() && !Prefix<Traits>::lacks_loose(this->here(), found.meta, this->self().key());
   }
 
-  /// Whether the lines that an insert into a full block also writes are near. A leaf that opens a new block is
-  /// young, and so are its lines.
+  /// Whether the lines that an insert into a full block also writes are near; those of a new block are.
   enum class beside : std::uint8_t {
     near,
     asked_for,
@@ -206,8 +205,7 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   /// Prefetches these lines once; for a full leaf, its lines and a new leaf's, and then its right
   /// neighbour's.
   [[nodiscard, gnu::noinline]] beside look_beside(const FoundAtLeaf& found, runtime::Worker& worker) {
-    const unsigned block = found.at.block;
-    const unsigned to = NodeT::room_beside(found.meta, block);
+    const unsigned block = found.at.block, to = NodeT::room_beside(found.meta, block);
     if (to == block && this->here().can_open_block(found.meta, found.at) &&
         found.meta.blocks() < this->tree().most_blocks(true)) {
       MXKV_PATH(fast_new_block);
@@ -255,7 +253,6 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   }
 
   // The steps of a write, in order: prepare(), apply() and finish() take them, and run_commit() in one go.
-
   /// Lets Derived decide about an entry as it was at seen_version(). True: it changes, and the latch is wanted.
   template <bool kFast>
   [[nodiscard, gnu::always_inline]] bool decide(const Found& found, Decision& decision,
@@ -426,10 +423,8 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
         InsertPlan<Traits>::how::split) {
       return true;
     }
-    const overflow way =
-        scratch.plan.in_order()
-            ? overflow::impossible
-            : scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent_, worker);
+    NodeT* const parent = scratch.plan.in_order() ? nullptr : parent_;
+    const overflow way = scratch.overflow.plan(this->tree(), leaf, this->seen_version(), parent, worker);
     if (way != overflow::impossible) {
       otherwise = way == overflow::torn ? this->conflict(worker) : otherwise;
       return way == overflow::ready;
