@@ -69,8 +69,9 @@ class FakeContainer final : public Container {
   double run(const Job& job) override {
     log_.push_back(name_ + " " + name_of(job.what) + " " + std::to_string(job.in_flight));
     if (job.what == workload::load || job.what == workload::insert) {
-      for (std::uint64_t i = 0; i < job.operations * job.workers; ++i) {
-        wrong_results += held_.insert(job.first_new + i).second ? 0 : 1;
+      NewRecords records{job, 0};
+      for (std::uint64_t i = 0; i < job.operations; ++i) {
+        wrong_results += insert(key_of(records.next()), job.next_new != nullptr) ? 0 : 1;
       }
     }
     return 1;
@@ -86,6 +87,12 @@ class FakeContainer final : public Container {
   std::uint64_t lost = 0;
 
  private:
+  /// Whether the key is new and, in an ascending job, behind all others.
+  bool insert(std::uint64_t key, bool ascending) {
+    const bool last = held_.empty() || *held_.rbegin() < key;
+    return held_.insert(key).second && (last || !ascending);
+  }
+
   std::string name_;
   std::vector<std::string>& log_;
   std::set<std::uint64_t> held_;
@@ -121,13 +128,18 @@ TEST_F(SessionTest, ContainersAreMeasuredInTurnAndInsertsComeLast) {
                                        "A read 1", "A read 4", "B read 1"};
   const std::vector<std::string> inserts{"A insert 4", "B insert 1", "A insert 4", "B insert 1"};
   std::vector<std::string> expected{"A load 4", "B load 1"};
-  for (const auto& part : {reads, reads, inserts}) {  // uniform and zipfian
+  for (const auto& part : {reads, reads, inserts, inserts}) {  // uniform and zipfian, uniform and ascending
     expected.insert(expected.end(), part.begin(), part.end());
   }
   EXPECT_EQ(log, expected);
+  std::vector<std::string> inserted;
   for (const Row& row : rows) {
     EXPECT_EQ(row.rounds.size(), row.unit == "bytes" ? 1U : 2U) << row.what;
+    if (row.what == "insert") {
+      inserted.push_back(row.container + " " + row.by);
+    }
   }
+  EXPECT_EQ(inserted, (std::vector<std::string>{"A uniform", "B uniform", "A ascending", "B ascending"}));
 }
 
 TEST_F(SessionTest, WhatManyWorkersMayNotLoadIsLoadedByOneAndNotReported) {
@@ -148,7 +160,7 @@ TEST_F(SessionTest, AWrongResultIsAFault) {
 
 TEST_F(SessionTest, AMissingEntryIsAFault) {
   fake(0).lost = 1;
-  EXPECT_EQ(run(1), "64-bit, A: holds 120 entries\n");
+  EXPECT_EQ(run(1), "64-bit, A: holds 140 entries\n");
 }
 
 TEST(RandomLines, EveryLineIsWhatItHasToBe) {
