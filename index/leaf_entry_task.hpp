@@ -162,6 +162,17 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
     return this->when_loaded();
   }
 
+  /// At a leaf where an entry of another key has the key's head. True: the key lacks the leaf's prefix, so it is
+  /// beyond the leaf, and the task has found its block further right.
+  [[nodiscard]] bool found_further_right(runtime::Worker& worker) {
+    using W = typename Base::template Way<line_compare::AsFound, false>;
+    const NodeT& leaf = this->here();
+    const NodeMeta meta = leaf.meta();
+    return this->object().synchronization() == runtime::primitive::optimistic_latch &&
+           meta.prefix_bytes() <= NodeT::kPrefixInlineBytes &&
+           !PlainT<W>::belongs(leaf, meta, this->self().key()) && find_block_anew<W>(worker).clear;
+  }
+
   [[no_unique_address]] detail::RecordVisit<Traits::kExact> visit_;
 
  private:

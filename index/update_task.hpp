@@ -91,12 +91,12 @@ class UpdateTask : public LeafEntryTask<Derived, Traits, UpdateScratch<Traits>> 
   }
 
   /// At the record of the only entry with our head.
-  runtime::step resume_item(runtime::Worker& /*worker*/) {
+  runtime::step resume_item([[maybe_unused]] runtime::Worker& worker) {
     if constexpr (!Traits::kExact) {
       const runtime::TaggedPointer leaf = this->visit_.leaf;
       if (!same_key(Traits::Record::key(this->visit_.value), this->self().key())) {
-        this->set_careful(true);
         this->enter(leaf);
+        this->set_careful(!this->found_further_right(worker));
         return runtime::step::again;
       }
       // Back to the leaf at the version that named the record: only the latch is missing.
