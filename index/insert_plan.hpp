@@ -225,7 +225,8 @@ class InsertPlan {
     }
     const std::uint64_t end = meta.high_infinite() ? 0 : high;
     left_prefix_ = PrefixT::of(entries_, 0, middle_, leaf, low, bound_);
-    const auto right_prefix = PrefixT::of(entries_, middle_, entries_.count, leaf, bound_, end);
+    const auto right_prefix = appends ? PrefixT::of_lone(Traits::fence_key(bound_), meta)
+                                      : PrefixT::of(entries_, middle_, entries_.count, leaf, bound_, end);
     const bool same = left_prefix_.bytes == meta.prefix_bytes() && right_prefix.bytes == meta.prefix_bytes();
     if (by_blocks_ && !same) {  // whole keys are needed
       by_blocks_ = false;

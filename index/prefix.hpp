@@ -88,6 +88,18 @@ struct Prefix {
     return prefix;
   }
 
+  /// The loose prefix of a node whose only separator is `key`, or whose only child's bound is: as long as that of
+  /// `beside`, a node at the same edge that holds more keys. Nothing else tells how many bytes later keys share.
+  static Prefix of_lone(Key key, NodeMeta beside) noexcept {
+    Prefix prefix;
+    if constexpr (!Traits::kExact) {
+      prefix.sample = key;
+      prefix.bytes = beside.loose_prefix() ? std::min(beside.prefix_bytes(), key.size()) : 0;
+      prefix.loose = prefix.bytes > 0;
+    }
+    return prefix;
+  }
+
   /// Stores the prefix in the node's header. The caller adjusts the heads of entries and of the high fence.
   void store(NodeT& node) const noexcept {
     MXKV_ASSERT(!loose || (bytes > 0 && bytes <= NodeT::kPrefixInlineBytes), "a loose prefix is in the node");
@@ -125,8 +137,9 @@ struct Prefix {
   }
 
  private:
-  /// A loose prefix is so many bytes shorter than it could be: keys that count up would outgrow it at once.
-  static constexpr std::size_t kSlack = 2;
+  /// A loose prefix is so many bytes shorter than it could be: keys that count up would outgrow it at once. With two,
+  /// decimal numbers outgrow it in each second leaf.
+  static constexpr std::size_t kSlack = 3;
 
   template <class E>
   static Key key_of(const E& entries, unsigned i, bool leaf) noexcept {

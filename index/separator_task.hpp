@@ -213,8 +213,10 @@ runtime::step GrowRootTask<Traits>::execute(runtime::Worker& worker) {
               "the root grows for a node that no parent knows");
   Entries entries;
   entries.insert(0, 0, Tree<Traits>::tag(old_root).word(), 0);
-  entries.insert(1, Traits::head(Traits::fence_key(separator_), 0), Tree<Traits>::tag(right_).word(),
-                 separator_);
+  const auto separator = Traits::fence_key(separator_);
+  const auto prefix = Prefix<Traits>::of_lone(separator, right_->meta());
+  prefix.store(*root);
+  entries.insert(1, Traits::head(separator, prefix.bytes), Tree<Traits>::tag(right_).word(), separator_);
   root->layout(entries, 0, 2);
   if (parent_level_ == 1) {
     MXKV_PATH(grow_root);
