@@ -171,7 +171,9 @@ class InsertPlan {
     }
     const std::uint64_t next = rank < total ? leaf.head_at(meta, rank) : leaf.high_head();
     const std::uint64_t last = leaf.head_at(meta, total - 1);
-    const bool at_its_end = next - head > head - leaf.head_at(meta, rank - run);
+    // Text has gaps inside a leaf: 'a' is far from '9'. There the gap has to be wider than all keys before it.
+    const unsigned from = Traits::kExact || rank == total ? rank - run : 0;
+    const bool at_its_end = next - head > head - leaf.head_at(meta, from);
     const bool near_its_end =
         rank + overtakes >= total && leaf.high_head() - last > last - leaf.head_at(meta, total - 1 - run);
     return at_its_end || near_its_end ? std::min(rank, total - 1) : 0;
