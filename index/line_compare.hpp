@@ -232,7 +232,9 @@ struct ByHalves {
   }
   template <class BlocksT>
   [[nodiscard, gnu::always_inline]] static Through through(const void* node, Rank rank) noexcept {
-    Through found;
+    unsigned bounds = 0;  // not in a Through yet: what assembly writes into a struct goes through memory
+    std::size_t offset = 0;
+    unsigned below = 0;
     asm volatile(
         "vmovq %[rank], %%xmm0\n\t"
         "vpbroadcastq %%xmm0, %%ymm0\n\t"
@@ -250,11 +252,11 @@ struct ByHalves {
         "vmovmskps %%ymm1, %[below]\n\t"
         "popcntl %[below], %[below]\n\t"
         "vzeroupper"
-        : [bounds] "=&r"(found.bounds), [offset] "=&r"(found.offset), [below] "=&r"(found.below)
+        : [bounds] "=&r"(bounds), [offset] "=&r"(offset), [below] "=&r"(below)
         : [rank] "r"(rank), [node] "r"(node), [inner] "i"(kInnerBounds), [first] "i"(BlocksT::kFirst),
           [stride] "i"(BlocksT::kStride), "m"(*static_cast<const typename BlocksT::Node*>(node))
         : "cc", "xmm0", "xmm1", "xmm2");
-    return found;
+    return {bounds, offset, below};
   }
 };
 
@@ -301,7 +303,9 @@ struct ByLines {
   }
   template <class BlocksT>
   [[nodiscard, gnu::always_inline]] static Through through(const void* node, Rank rank) noexcept {
-    Through found;
+    unsigned bounds = 0;  // not in a Through yet: what assembly writes into a struct goes through memory
+    std::size_t offset = 0;
+    unsigned below = 0;
     asm volatile(
         "vpbroadcastq %[rank], %%zmm16\n\t"
         "vpcmpq $6, (%[node]), %%zmm16, %%k1\n\t"
@@ -313,11 +317,11 @@ struct ByLines {
         "vpcmpq $6, %c[first](%[node], %q[offset]), %%zmm16, %%k1\n\t"
         "kmovw %%k1, %[below]\n\t"
         "popcntl %[below], %[below]"
-        : [bounds] "=&r"(found.bounds), [offset] "=&r"(found.offset), [below] "=&r"(found.below)
+        : [bounds] "=&r"(bounds), [offset] "=&r"(offset), [below] "=&r"(below)
         : [rank] "r"(rank), [node] "r"(node), [inner] "i"(kInnerBounds), [first] "i"(BlocksT::kFirst),
           [stride] "i"(BlocksT::kStride), "m"(*static_cast<const typename BlocksT::Node*>(node))
         : "cc" MXKV_WIDE_AND_CLOBBERS);
-    return found;
+    return {bounds, offset, below};
   }
 };
 #undef MXKV_WIDE_CLOBBERS

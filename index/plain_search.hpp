@@ -78,7 +78,7 @@ struct PlainSearch {
   /// Whether the last of `count` heads is the key's.
   [[nodiscard, gnu::always_inline]] static bool ties(const runtime::RelaxedWord* line, unsigned count,
                                                      Rank limit) noexcept {
-    return count != 0 && line[count - 1].load() == static_cast<std::uint64_t>(limit) - 1;
+    return count != 0 && line[count - 1].load() + 1 == static_cast<std::uint64_t>(limit);
   }
 
   /// Byte keys: whether a key that is not in this leaf would be.
