@@ -50,7 +50,7 @@
   /* what a turn in place comes to */                                                                         \
   X(turn_of_another_class) X(turn_astray) X(turn_at_once) X(turn_leaves)                                      \
   /* gets start together; one meets what is usual */                                                          \
-  X(get_together) X(get_usual) X(get_early) X(meta_get_usual) X(meta_get_rarer) X(meta_get_handed_on)                      \
+  X(get_together) X(get_row) X(get_usual) X(get_early) X(meta_get_usual) X(meta_get_rarer) X(meta_get_handed_on)                      \
   /* a scan that goes on behind the part of a leaf that it copied, what it passes over, and the loop for usual entries */          \
   X(scan_cut) X(scan_skips_visited) X(scan_plain_run)                                                         \
   /* a large range is divided between workers, or cannot be */                                               \

@@ -60,14 +60,13 @@ class EpochManager {
     return states_[worker.index()].epoch.load(std::memory_order_relaxed);
   }
 
-  /// Pins at the worker's published epoch, which must not be infinity, so many times; returns the slot. Owner
-  /// worker only.
-  [[nodiscard]] std::uint8_t pin(WorkerId worker, std::uint64_t pins = 1) noexcept {
+  /// Pins at the worker's published epoch, which must not be infinity; returns the slot. Owner worker only.
+  [[nodiscard]] std::uint8_t pin(WorkerId worker) noexcept {
     State& state = states_[worker.index()];
     const std::uint64_t epoch = state.epoch.load(std::memory_order_relaxed);
     MXKV_DCHECK(epoch != kInfinity, "a worker that is in no epoch cannot pin");
     const std::size_t slot = epoch % kSlots;
-    bump(state.entered[slot], std::memory_order_relaxed, pins);
+    bump(state.entered[slot], std::memory_order_relaxed);
     return static_cast<std::uint8_t>(slot);
   }
 
@@ -109,8 +108,8 @@ class EpochManager {
     alignas(kCacheLineBytes) Counter left[kSlots]{};
   };
 
-  static void bump(Counter& counter, std::memory_order order, std::uint64_t by = 1) noexcept {
-    counter.store(counter.load(std::memory_order_relaxed) + by, order);  // one writer: a plain increment
+  static void bump(Counter& counter, std::memory_order order) noexcept {
+    counter.store(counter.load(std::memory_order_relaxed) + 1, order);  // one writer: a plain increment
   }
   [[nodiscard]] std::uint64_t least_published() const noexcept;
   [[nodiscard]] bool drained(std::uint64_t epoch) const noexcept;

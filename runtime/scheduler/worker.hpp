@@ -141,8 +141,6 @@ class Worker final {
       task.annotations().pin_slot = epochs_.pin(id_);
     }
   }
-  /// Pins for so many tasks, of which each gets the slot that is returned.
-  [[nodiscard]] std::uint8_t pin_together(std::uint32_t tasks) noexcept { return epochs_.pin(id_, tasks); }
   /// Pins for `task` as `holder` is pinned: it may refer to whatever `holder` found.
   void share_pin(const MxTask& holder, MxTask& task) noexcept {
     MXKV_DCHECK(holder.annotations().pin_slot != Annotations::kNoPin, "only a held pin is shared");
@@ -221,6 +219,10 @@ class Worker final {
   bool wake_thief() noexcept { return wake_first_of(neighbours_.thieves); }
   /// Whether a worker is parked that would be woken for an immediate task of this one.
   [[nodiscard]] bool mate_parked() const noexcept;
+  /// Whether usual cases may be done without guarded execution, and lines asked for ahead.
+  [[nodiscard]] bool takes_fast_paths() const noexcept {
+    return fast_path_ && window_.buffer().asks_at_spawn();
+  }
   /// Whether tasks wait for room in its window.
   [[nodiscard]] bool any_ready() const noexcept { return window_.any_ready(); }
   /// Whether it is parked. Any thread.

@@ -47,13 +47,29 @@ void ConnectionTable::answer_row(const ReplyAddress& first, Seen seen, std::uint
   } else {
     give_back(block);
   }
-  const OrderClaim claim{first.claim};
-  bool freed = false;
-  for (std::uint32_t i = 0; i < reads; ++i) {
-    freed |= entry.order.finish(claim);
+  finished_row(first, reads);
+}
+
+std::span<char> ConnectionTable::reserve_row(const ReplyAddress& first, Seen seen, std::size_t least) {
+  ReplyQueue* const replies = find(first, seen);
+  return replies == nullptr || waits_for_room(first) ? std::span<char>{}
+                                                     : replies->reserve_all(first.ticket, least);
+}
+
+void ConnectionTable::close_row(const ReplyAddress& first, std::uint32_t reads, char* end) {
+  ReplyQueue& replies = first.connection->replies;
+  if (reads > 0) [[likely]] {
+    replies.close_row(first.ticket, reads, end);
+  } else {
+    replies.commit(first.ticket, end);  // another writer continues this reply
   }
+}
+
+void ConnectionTable::finished_row(const ReplyAddress& first, std::uint32_t reads) {
+  ConnectionState& entry = *first.connection;
+  const bool freed = entry.order.finish_row(OrderClaim{first.claim}, reads);
   entry.ended += reads;
-  if (entry.owner == nullptr || entry.wants_resume) {
+  if (entry.owner == nullptr || entry.wants_resume) [[unlikely]] {
     follow_end(entry, freed);
   }
 }

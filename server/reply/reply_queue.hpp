@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "runtime/base/assert.hpp"
+#include "runtime/base/paths.hpp"
 #include "server/reply/output_buffer.hpp"
 #include "server/reply/sparse_ring.hpp"
 
@@ -86,6 +87,24 @@ class ReplyQueue {
     output_.commit(end);
     if (++oldest_ == kUnusedTicket) [[unlikely]] {
       ++oldest_;
+    }
+  }
+  /// commit() and close() for `tickets` consecutive tickets, whose replies have the room of one reserve_all() for the
+  /// first of them.
+  void close_row(std::uint32_t first, std::uint32_t tickets, char* end) {
+    MXKV_DCHECK(tickets > 0 && next_ - first >= tickets, "a row has open tickets");
+    if (first != oldest_) {
+      MXKV_PATH(row_early);
+      Staged& row = commit_staged(first, end);
+      row.closed = true;
+      row.more = tickets - 1;
+      return;
+    }
+    MXKV_PATH(row_next);
+    output_.commit(end);
+    advance(tickets);
+    if (staged_.find(oldest_, oldest_) != nullptr) [[unlikely]] {
+      follow_up();
     }
   }
   /// commit() and close() in one, for a reply that one reserve() had room for.

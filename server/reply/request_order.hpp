@@ -143,6 +143,19 @@ class RequestOrder {
     }
     return finish_tracked(claim);
   }
+  /// finish() for `requests` requests of one claim.
+  bool finish_row(OrderClaim claim, std::uint32_t requests) noexcept {
+    if (claim.tracked()) [[unlikely]] {
+      bool freed = false;
+      for (; requests > 0; --requests) {
+        freed |= finish_tracked(claim);
+      }
+      return freed;
+    }
+    MXKV_ASSERT(untracked_ >= requests, "an operation ends once");
+    untracked_ -= requests;
+    return untracked_ == 0;
+  }
   /// finish() for a claim that is not tracked.
   bool finish_untracked([[maybe_unused]] operation_kind kind) noexcept {
     MXKV_ASSERT(untracked_ > 0, "an operation ends once");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "index/start_together.hpp"
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/store/batch/batch_task.hpp"
@@ -11,6 +10,7 @@
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
 #include "server/store/point/offered_reads.hpp"
+#include "server/store/point/read_row.hpp"
 #include "server/store/point/refused_request.hpp"
 #include "server/store/point/where_task.hpp"
 #include "server/store/point/write_task.hpp"
@@ -153,13 +153,20 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
     keys = keys.first(OfferedReads::offer(worker, tree(), keys, first, offers_));
   }
   ReplyAddress address = first;
-  index::StartTogether<GetTask> start(tree(), static_cast<std::uint32_t>(keys.size()), worker);
-  const std::uint8_t cas = with_cas ? GetTask::kWithCas : 0;
-  for (const protocol::AskedKey& key : keys) {
-    const auto form = static_cast<std::uint8_t>(static_cast<std::uint8_t>(key.how) | cas);
-    start.start(*worker.create_in<GetTask>(GetTask::block_for(key.bytes), tree(), key.view(), form, address));
-    ++address.ticket;
+  if (keys.size() >= ReadRow::kLeast && ReadRow::may_read(worker)) [[likely]] {
+    do {
+      // The last two rows have equal lengths, so that neither is short.
+      const std::size_t row = keys.size() >= 2 * ReadRow::kMost ? ReadRow::kMost
+                              : keys.size() > ReadRow::kMost    ? (keys.size() + 1) / 2
+                                                                : keys.size();
+      const std::size_t answered = ReadRow{tree(), keys.first(row)}.answer(with_cas, address, worker);
+      address.ticket += static_cast<std::uint32_t>(answered);
+      GetTask::start(worker, tree(), keys.first(row).subspan(answered), with_cas, address);
+      address.ticket += static_cast<std::uint32_t>(row - answered);
+      keys = keys.subspan(row);
+    } while (keys.size() >= ReadRow::kLeast);
   }
+  GetTask::start(worker, tree(), keys, with_cas, address);
 }
 
 void Store::range(runtime::Worker& worker, const protocol::Request& request, const ReplyAddress& address) {

@@ -122,8 +122,9 @@ void StoreClient::add_get(const protocol::Request& request, std::string_view key
 
 void StoreClient::start_gets() {
   if (!gets_.empty()) {
-    store_.get(worker_, gets_, with_cas_, first_);
-    gets_.clear();
+    const std::vector<protocol::AskedKey> gets =
+        std::exchange(gets_, {});  // the replies may let others begin
+    store_.get(worker_, gets, with_cas_, first_);
   }
 }
 

@@ -121,6 +121,56 @@ TEST(StoreOffers, NothingIsOfferedWithoutTheSwitchOrAnother) {
   EXPECT_EQ(busy.store.total(server::counter::offered_reads), 0U);
 }
 
+TEST(StoreReads, UsualReadsThatStartTogetherAreAnsweredBeforeTheirStartReturns) {
+  Yard yard{one_bucket(), in_turns()};
+  fill_leaves(yard);
+  plan(yard, std::vector<std::string>(kWarming, "get absent\r\n"));
+  yard.machine.run_until_idle();
+  static_cast<void>(said(yard));
+  const std::uint64_t before =
+      yard.store.total(server::counter::get_hits) + yard.store.total(server::counter::get_misses);
+  const std::string expected = plan_reads(yard, 100);
+  EXPECT_EQ(said(yard), expected);
+  EXPECT_EQ(yard.clients[0].entries().front()->order.in_flight(), 0U);
+  EXPECT_EQ(
+      yard.store.total(server::counter::get_hits) + yard.store.total(server::counter::get_misses) - before,
+      100U);
+  EXPECT_EQ(yard.store.total(server::counter::cmd_meta), 33U);
+}
+
+TEST(StoreReads, UnusualReadsAmongOthersAreAnsweredInTheirOrder) {
+  Yard yard{one_bucket(), in_turns()};
+  fill_leaves(yard);
+  const std::string large(20'000, 'l');
+  ASSERT_EQ(asked(yard, "set large 0 0 20000\r\n" + large + "\r\n"), "STORED\r\n");
+  ASSERT_EQ(asked(yard, "set flagged 77 0 3\r\nabc\r\n"), "STORED\r\n");
+  ASSERT_EQ(asked(yard, "set mortal 0 5 1\r\n1\r\n"), "STORED\r\n");
+  yard.machine.clock.advance_us(10'000'000);
+  plan(yard, std::vector<std::string>(kWarming, "get absent\r\n"));
+  yard.machine.run_until_idle();
+  static_cast<void>(said(yard));
+  const std::string usual =
+      "VALUE k1001 0 " + std::to_string(value_of(1).size()) + "\r\n" + value_of(1) + "\r\nEND\r\n";
+  std::vector<std::string> lines;
+  std::string expected;
+  for (std::size_t i = 0; i < 120; ++i) {
+    const std::vector<std::pair<std::string, std::string>> asked_for{
+        {"get large\r\n", "VALUE large 0 20000\r\n" + large + "\r\nEND\r\n"},
+        {"mg flagged v\r\n", "VA 3\r\nabc\r\n"},
+        {"get mortal\r\n", "END\r\n"}};
+    const bool unusual = i % 40 > 36;
+    lines.push_back(unusual ? asked_for[i % 40 - 37].first : "get k1001\r\n");
+    expected += unusual ? asked_for[i % 40 - 37].second : usual;
+  }
+  plan(yard, lines);
+  std::string before_tasks = said(yard);
+  EXPECT_FALSE(before_tasks.empty());
+  EXPECT_LT(before_tasks.size(), expected.size()) << "large values are left to tasks";
+  yard.machine.run_until_idle();
+  EXPECT_EQ(before_tasks + said(yard), expected);
+  EXPECT_EQ(yard.clients[0].entries().front()->order.in_flight(), 0U);
+}
+
 TEST(StoreOffers, WhatIsParkedIsOfferedTo) {
   Yard yard{offering(4, server::read_offering::idle), in_turns()};
   fill_leaves(yard);

@@ -59,8 +59,14 @@ void Connection::became_ready(Readiness now) {
   }
 }
 
-void Connection::take_turn() {
+std::size_t Connection::take_turn() {
   MXKV_ASSERT(!closed(), "a closed connection has no turn");
+  const std::uint32_t ended = session_->entry().ended;
+  give_turn();
+  return closed() ? 0 : in_flight() + (session_->entry().ended - ended);
+}
+
+void Connection::give_turn() {
   Session& session = session_.step();
   if (is(life_stage::greeting)) [[unlikely]] {
     shake_hands();

@@ -53,8 +53,9 @@ class Connection final : public ConnectionOwner {
 
   /// Its socket had an event.
   void became_ready(Readiness now);
-  /// Its turn in a round: continues where the session stopped, and reads once.
-  void take_turn();
+  /// Its turn in a round: continues where the session stopped, and reads once. Returns how many requests are in
+  /// flight or have ended in the turn.
+  std::size_t take_turn();
   /// Requests in flight; of a closed connection 0. A handshake counts as kHandshakeRequests.
   [[nodiscard]] std::size_t in_flight() const noexcept {
     if (closed()) [[unlikely]] {
@@ -161,6 +162,7 @@ class Connection final : public ConnectionOwner {
   }
   /// Only while it is open.
   [[nodiscard]] bool is(life_stage stage) const noexcept { return session_->entry().life.is(stage); }
+  void give_turn();
   void read(Session& session);
   void take_bytes(Session& session, std::size_t bytes, std::size_t direct);
   /// settle() before a handshake has ended, and once no reply can be written any more.

@@ -126,13 +126,12 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   const auto reads_enough = [this, read_before] {
     return counters_.read_bytes.load(std::memory_order_relaxed) - read_before >= kReadARound;
   };
-  for (std::size_t in_flight = 0; next != nullptr && in_flight < kRequestsARound && !reads_enough();) {
+  for (std::size_t requests = 0; next != nullptr && requests < kRequestsARound && !reads_enough();) {
     Connection& connection = *std::exchange(next, next->links.next_ready);
     MXKV_ASSERT(connection.links.ready, "the list holds marked connections");
     connection.links.ready = false;
     if (!connection.closed()) {
-      connection.take_turn();
-      in_flight += connection.in_flight();
+      requests += connection.take_turn();
     }
   }
   if (next != nullptr) {  // the connections left over come first in the next round

@@ -75,9 +75,9 @@ class NetWorker final : public runtime::Poller,
 
  private:
   static constexpr std::size_t kMostTaken = 4;  ///< takes of events in a round, so that the round ends
-  /// A round takes no further connection at so many requests in flight. They are enough to hide each one's
-  /// memory latency, and few enough that their tasks, items and replies stay in the second-level cache until
-  /// they are sent.
+  /// A round takes no further connection at so many requests in flight or just answered. They are enough to hide
+  /// each one's memory latency, and few enough that their tasks, items and replies stay in the second-level cache
+  /// until they are sent.
   static constexpr std::size_t kRequestsARound = 256;
   /// The same for bytes read, so that many clients that send large values do not make a round long.
   static constexpr std::uint64_t kReadARound = std::uint64_t{1} << 20U;

@@ -135,6 +135,7 @@ class Item {
     word_.store(word() | Word{which} << kMarkShift, std::memory_order_relaxed);
   }
 
+  class PlainView;
   /// Reads the item's lengths and state once, for callers that need several parts. Refers to the item.
   class View {
    public:
@@ -175,18 +176,21 @@ class Item {
     [[nodiscard]] const char* plain_begin() const noexcept { return item_->bytes() + kOptionalOffset; }
 
    private:
+    friend class PlainView;
     const Item* item_;
     std::uint32_t word_;
   };
   /// The same for an item that is plain(), without looking for fields. Loads the version once, too.
   class PlainView {
    public:
-    explicit PlainView(Item& item) noexcept
+    explicit PlainView(Item& item) noexcept : PlainView(item, View{item}) {}
+    /// `view` is of this item.
+    PlainView(Item& item, const View& view) noexcept
         : item_(&item),
-          word_(item.word()),
+          word_(view.word_),
           high_(item.high_.load(std::memory_order_relaxed)),
           order_((std::uint64_t{high_ & kHighOrder} << 32U) | item.low_order_) {
-      MXKV_DCHECK(View{item}.plain(), "a plain view is of a plain item");
+      MXKV_DCHECK(view.plain(), "a plain view is of a plain item");
     }
     [[nodiscard]] std::uint64_t order() const noexcept { return order_; }
     void note_access(std::uint64_t now_us) const noexcept { item_->note_access(now_us, high_, order_); }

@@ -2,7 +2,7 @@
 // client.
 #pragma once
 
-#include <array>
+#include <span>
 
 #include "protocol/get_lines.hpp"
 #include "server/reply/connection_table.hpp"
@@ -35,13 +35,13 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     TrailingKey::store(this, key);
   }
 
+  /// Starts a task for each key; `first` as in SessionStore::get().
+  static void start(runtime::Worker& worker, ItemTree& tree, std::span<const protocol::AskedKey> keys,
+                    bool with_cas, ReplyAddress first);
+  using Base::start;
+
   /// Sets the form of a binary reply. Needs sizeof(BinaryForm) bytes behind the key.
   void answer_as(protocol::BinaryForm form) noexcept { std::memcpy(binary_form_place(), &form, sizeof form); }
-
-  /// The block of a task with a key of this length.
-  [[nodiscard]] static runtime::task_block block_for(std::uint8_t key_bytes) noexcept {
-    return kBlocks[key_bytes];
-  }
 
   [[nodiscard]] std::string_view key() const noexcept { return TrailingKey::load(this, key_bytes_); }
 
@@ -205,20 +205,10 @@ class GetTask final : public index::LookupTask<GetTask, ItemTraits> {
     return runtime::step::done;
   }
 
-  static const std::array<runtime::task_block, 256> kBlocks;
-
   ReplyAddress address_;
   std::uint8_t form_;  ///< protocol::asked, and kWithCas
   std::uint8_t key_bytes_;
 };
-
-inline constexpr std::array<runtime::task_block, 256> GetTask::kBlocks = [] {
-  std::array<runtime::task_block, 256> blocks{};
-  for (std::size_t bytes = 0; bytes < blocks.size(); ++bytes) {
-    blocks[bytes] = runtime::task_block_for(sizeof(GetTask) + bytes);
-  }
-  return blocks;
-}();
 
 }  // namespace mxkv::server
 

@@ -1,11 +1,10 @@
 // A row of reads of one pipeline that any worker of the group may take: an immediate task [LAS 4.1].
 //
 //   home    keys into a block of its own replies ──> immediate queue: the owner takes the youngest, others the oldest
-//   taker   a look-up of each key, all in flight; when all ended, the replies into the block, in order
+//   taker   looks the keys up in a row, and writes the replies into the block
 //   home    the block into the connection's queue, as it is
 //
-// A waiting offer holds only keys, and a returned one only bytes. So only the taker pins, from its look-ups
-// until it has written their replies. The first unusual read ends the row: home reads that key and those
+// A waiting offer holds only keys, and a returned one only bytes, so it needs no pin. The first unusual read ends the row: home reads that key and those
 // behind it anew, as any get. The connection does not know of the offer. Its reads are in flight until they
 // came home, so the connection neither moves nor writes meanwhile, and a late answer to a closed connection
 // is dropped.
@@ -33,35 +32,24 @@ class OfferedReads final : public runtime::MxTask {
   void discard(runtime::Worker& worker) noexcept;
 
  private:
-  /// One of the reads, in the block.
-  struct Read {
-    const char* key;
-    std::uint64_t found;  ///< the item's word; 0: missed
-    std::uint8_t key_bytes;
-    protocol::asked how;
-  };
-  class Get;
-
   friend class runtime::Worker;  // makes it
   OfferedReads(const runtime::TaskClass* task_class, ItemTree& tree, const ReplyAddress& first,
                ConnectionTable& home, Segment& block, std::span<const protocol::AskedKey> keys);
 
-  [[nodiscard]] Read* reads() const noexcept { return reinterpret_cast<Read*>(block_->data()); }
-  void start(runtime::Worker& worker);
-  void one_ended(runtime::Worker& worker);
-  void write(runtime::Worker& worker);
-  [[nodiscard]] char* write_one(char* out, const Read& read, runtime::Worker& worker, const Liveness& live);
+  [[nodiscard]] protocol::AskedKey* reads() const noexcept {
+    return reinterpret_cast<protocol::AskedKey*>(block_->data());
+  }
+  void read(runtime::Worker& worker);
   void answer(runtime::Worker& worker);
   void start_rest(runtime::Worker& worker);
 
   ItemTree* tree_;
   ConnectionTable* home_;  ///< used only at home
   ReplyAddress first_;
-  Segment* block_;         ///< home's: reads, keys, replies
-  char* replies_;          ///< where the replies begin
-  std::size_t bytes_ = 0;  ///< of the replies
-  std::uint16_t count_;    ///< of reads
-  std::uint16_t under_way_ = 0;
+  Segment* block_;              ///< home's: reads, keys, replies
+  char* replies_;               ///< where the replies begin
+  std::size_t bytes_ = 0;       ///< of the replies
+  std::uint16_t count_;         ///< of reads
   std::uint16_t answered_ = 0;  ///< reads, from the first on
   bool taken_ = false;          ///< by another worker
   bool ended_ = false;

@@ -1,4 +1,5 @@
 // The tree over byte keys against std::map, on tiny and full nodes, with keys that are hard to tell apart.
+#include "index/row_walk.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/tree_fixture.hpp"
 
@@ -25,6 +26,79 @@ TYPED_TEST(ByteTreeTest, BehavesLikeAMapOnHardKeys) {
       return;
     }
   }
+}
+
+/// Looks up a row of random keys, half of them of the tree. Returns for how many the row told an answer.
+template <class Env>
+std::size_t look_up_row(TreeUnderTest<Env>& tree, const typename TreeUnderTest<Env>::Model& model,
+                        const std::vector<std::string>& keys, key_set set, runtime::Random& random) {
+  RowWalk<typename Env::Traits> row;
+  std::vector<std::string> wanted(1 + random.below(row.kMost));
+  for (std::string& key : wanted) {
+    key = random.below(2) == 0 ? keys[random.below(keys.size())] : random_key(set, random);
+  }
+  std::size_t told = 0;
+  tree.driver().on_worker(0, [&](runtime::Worker& /*worker*/) {
+    told = row.look_up(tree.tree(), wanted.size(), [&](std::size_t i) { return KeyView{wanted[i]}; });
+    for (std::size_t i = 0; i < told; ++i) {
+      const auto at = model.find(wanted[i]);
+      ASSERT_EQ(row.found(i) != 0, at != model.end()) << wanted[i];
+      if (at != model.end()) {
+        ASSERT_EQ(Env::number(row.found(i)), at->second) << wanted[i];
+      }
+    }
+  });
+  return told;
+}
+
+TYPED_TEST(ByteTreeTest, RowsTellWhatAMapHoldsOrLeaveAKeyToATask) {
+  for (const key_set set : kAllKeySets) {
+    SCOPED_TRACE(static_cast<int>(set));
+    TreeUnderTest<TypeParam> tree;
+    const auto keys = make_keys(set, 600, 5);
+    const auto model = compare_with_map(tree, keys, kSlowRuns ? 1000 : 2500, 7);
+    runtime::Random random{17};
+    std::size_t told = 0;
+    for (int i = 0; i < 300; ++i) {
+      told += look_up_row(tree, model, keys, set, random);
+    }
+    if (set == key_set::decimal) {
+      EXPECT_GT(told, 1000U) << "rows of usual keys are told";
+    }
+    tree.expect_holds(model);
+    if (this->HasFailure()) {
+      return;
+    }
+  }
+}
+
+TYPED_TEST(ByteTreeTest, RowsLeaveKeysOfALatchedLeafToTasks) {
+  TreeUnderTest<TypeParam> tree;
+  typename TreeUnderTest<TypeParam>::Model model;
+  for (std::size_t i = 0; i < 400; ++i) {
+    const std::string key = "user" + std::to_string(1'000'000 + i * 7919 % 1'000'000);
+    tree.apply(key, verb::upsert, i);
+    model[key] = i;
+  }
+  tree.driver().settle();
+  tree.driver().on_worker(0, [&](runtime::Worker& /*worker*/) {
+    RowWalk<typename TypeParam::Traits> row;
+    const std::string& first = model.begin()->first;
+    const std::string& last = model.rbegin()->first;
+    const auto key_of = [&](std::size_t i) { return KeyView{i == 0 ? last : first}; };
+    auto* leaf = static_cast<Node<typename TypeParam::Traits::Shape>*>(tree.tree().root().object());
+    while (leaf->meta().level() != 0) {
+      leaf = static_cast<decltype(leaf)>(runtime::TaggedPointer{leaf->value(false, {0, 0})}.object());
+    }
+    ASSERT_EQ(row.look_up(tree.tree(), 3, key_of), 3U);
+    {
+      const runtime::WriteLatch latch =
+          runtime::WriteLatch::upgrade(*leaf, leaf->version().load(std::memory_order_relaxed));
+      EXPECT_EQ(row.look_up(tree.tree(), 3, key_of), 1U) << "the first leaf is being written";
+    }
+    EXPECT_EQ(row.look_up(tree.tree(), 3, key_of), 3U);
+  });
+  tree.expect_holds(model);
 }
 
 TYPED_TEST(ByteTreeTest, SortedLoadsBothWaysKeepTheInvariants) {

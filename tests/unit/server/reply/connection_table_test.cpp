@@ -49,6 +49,45 @@ class Directory : public testing::Test, private TaskSpawner {
   void spawn(runtime::MxTask* task) override { spawned.push_back(task); }
 };
 
+TEST_F(Directory, ARowOfReadsEndsAtOnceAndLeavesInOrder) {
+  ConnectionState& entry = directory.open(a);
+  const ReplyAddress before = start(entry);
+  const ReplyAddress first = start(entry);
+  for (int i = 0; i < 4; ++i) {
+    static_cast<void>(start(entry));
+  }
+  const auto close_row = [&](std::uint32_t from, std::uint32_t reads, std::string_view text) {
+    ReplyAddress address = first;
+    address.ticket += from;
+    const std::span<char> room = directory.reserve_row(address, Seen::nothing(), 100);
+    ASSERT_GE(room.size(), 100U);
+    text.copy(room.data(), text.size());
+    directory.close_row(address, reads, room.data() + text.size());
+  };
+  close_row(0, 2, "one two ");
+  close_row(2, 0, "");  // the next read is left to another writer
+  entry.wants_resume = true;
+  entry.resume_at = 4;
+  directory.finished_row(first, 2);
+  EXPECT_EQ(entry.ended, 2U);
+  EXPECT_EQ(entry.order.in_flight(), 4U);
+  EXPECT_EQ(resumed.size(), 1U);
+  directory.reply(before, Seen::nothing(), "zero ");
+  directory.finished(before);
+  EXPECT_EQ(drain(entry.replies.output()), "zero one two ");
+  close_row(2, 3, "three four five");
+  ReplyAddress third = first;
+  third.ticket += 2;
+  entry.wants_resume = false;
+  directory.finished_row(third, 3);
+  EXPECT_EQ(drain(entry.replies.output()), "three four five");
+  EXPECT_EQ(entry.order.in_flight(), 0U);
+  const ReplyAddress late = start(entry);
+  directory.close(entry);
+  EXPECT_TRUE(directory.reserve_row(late, Seen::nothing(), 100).empty()) << "the connection is closed";
+  directory.finished_row(late, 1);
+}
+
 TEST_F(Directory, WholeRepliesLeaveInOrderWhereverTheyFindRoom) {
   ConnectionState& entry = directory.open(a);
   std::vector<ReplyAddress> asked;

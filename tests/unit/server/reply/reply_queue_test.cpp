@@ -89,6 +89,34 @@ TEST(ReplyQueue, RowsOfOtherWorkersLeaveInOrderHoweverLongTheyAre) {
   }
 }
 
+TEST(ReplyQueue, RowsWrittenInPlaceLeaveInOrderHoweverLongTheyAre) {
+  for (const std::size_t bytes : {0U, 30U, 5000U}) {
+    Memory memory;
+    ReplyQueue replies{memory.pool};
+    const std::uint32_t first = replies.open_row(9);  // 1, a row of 3, 1, a row of 4
+    const std::string text(bytes, 'r');
+    const auto close_row = [&](std::uint32_t from, std::uint32_t tickets) {
+      const std::span<char> room = replies.reserve_all(from, bytes + 1);
+      std::memcpy(room.data(), text.data(), bytes);
+      replies.close_row(from, tickets, room.data() + bytes);
+    };
+    close_row(first + 5, 4);
+    close_row(first + 1, 3);
+    EXPECT_EQ(drain(replies.output()), "");
+    write_reply(replies, first, "first ");
+    replies.close(first);
+    EXPECT_EQ(drain(replies.output()), "first " + text);
+    EXPECT_TRUE(replies.is_oldest(first + 4));
+    write_reply(replies, first + 4, " next ");
+    replies.close(first + 4);
+    EXPECT_EQ(drain(replies.output()), " next " + text);
+    EXPECT_TRUE(replies.all_closed());
+    close_row(replies.open_row(2), 2);
+    EXPECT_EQ(drain(replies.output()), text);
+    EXPECT_TRUE(replies.all_closed());
+  }
+}
+
 TEST(ReplyQueue, RowsThatAreStagedGoWithTheRest) {
   Memory memory;
   ReplyQueue replies{memory.pool};
