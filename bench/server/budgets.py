@@ -3,20 +3,20 @@
 Nothing fails above a budget; `instructions --budget` shows both side by side. A column adds up to the request's own goal.
 """
 
-GOALS = {"GET hit": 900, "SET": 1600, "get of 100 keys": 60_000, "scan of 100": 20_000, "scan of 100, 16 deep": 20_000}
+GOALS = {"GET hit": 700, "SET": 1100, "get of 100 keys": 45_000, "scan of 100": 14_000, "scan of 100, 16 deep": 14_000}
 
 # Part -> budgets in the order of GOALS.
 PARTS = {
-    "parse": (110, 250, 6000, 400, 400),
-    "session": (60, 60, 1200, 500, 400),
-    "order": (15, 40, 1500, 80, 100),
-    "task": (60, 45, 4000, 100, 100),
-    "window": (130, 170, 7500, 1200, 900),
-    "tree": (310, 430, 24_000, 3600, 3600),
-    "item": (90, 440, 7000, 6200, 6500),
-    "reply": (75, 15, 6000, 6600, 7200),
-    "completion": (45, 140, 2300, 420, 700),
-    "sockets": (5, 10, 500, 900, 100),
+    "parse": (110, 150, 5000, 400, 500),
+    "session": (10, 10, 600, 600, 500),
+    "order": (10, 25, 200, 100, 200),
+    "task": (10, 40, 300, 120, 120),
+    "window": (15, 120, 200, 900, 800),
+    "tree": (345, 400, 25_000, 2800, 2800),
+    "item": (105, 240, 7000, 6200, 6200),
+    "reply": (70, 40, 5500, 2100, 2200),
+    "completion": (15, 65, 600, 280, 580),
+    "sockets": (10, 10, 600, 500, 100),
 }
 
 
