@@ -121,21 +121,37 @@ TEST(StoreOffers, NothingIsOfferedWithoutTheSwitchOrAnother) {
   EXPECT_EQ(busy.store.total(server::counter::offered_reads), 0U);
 }
 
-TEST(StoreReads, UsualReadsThatStartTogetherAreAnsweredBeforeTheirStartReturns) {
+TEST(StoreReads, MostReadsThatStartTogetherAreAnsweredBeforeTheirStartReturns) {
   Yard yard{one_bucket(), in_turns()};
   fill_leaves(yard);
   plan(yard, std::vector<std::string>(kWarming, "get absent\r\n"));
   yard.machine.run_until_idle();
   static_cast<void>(said(yard));
-  const std::uint64_t before =
-      yard.store.total(server::counter::get_hits) + yard.store.total(server::counter::get_misses);
-  const std::string expected = plan_reads(yard, 100);
-  EXPECT_EQ(said(yard), expected);
+  const auto reads = [&yard] {
+    return yard.store.total(server::counter::get_hits) + yard.store.total(server::counter::get_misses) -
+           kWarming;
+  };
+  std::vector<std::string> lines;
+  std::string expected;
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::size_t n = i * 37 % 90;  // a third of the keys are absent
+    const std::string size = std::to_string(value_of(n).size());
+    const bool meta = i % 5 == 1;
+    lines.push_back(meta ? "mg " + key_of(n) + " v\r\n" : "get " + key_of(n) + "\r\n");
+    if (n < kItems) {
+      expected += meta ? "VA " + size + "\r\n" : "VALUE " + key_of(n) + " 0 " + size + "\r\n";
+      expected += value_of(n) + "\r\n";
+    }
+    expected += meta ? (n < kItems ? "" : "EN\r\n") : "END\r\n";
+  }
+  plan(yard, lines);
+  EXPECT_GT(reads(), 50U) << "a key that ties with a separator, or lacks a prefix, is left to a task";
+  const std::string at_once = said(yard);
+  yard.machine.run_until_idle();
+  EXPECT_EQ(at_once + said(yard), expected);
+  EXPECT_EQ(reads(), 100U) << "each is counted once";
+  EXPECT_EQ(yard.store.total(server::counter::cmd_meta), 20U);
   EXPECT_EQ(yard.clients[0].entries().front()->order.in_flight(), 0U);
-  EXPECT_EQ(
-      yard.store.total(server::counter::get_hits) + yard.store.total(server::counter::get_misses) - before,
-      100U);
-  EXPECT_EQ(yard.store.total(server::counter::cmd_meta), 33U);
 }
 
 TEST(StoreReads, UnusualReadsAmongOthersAreAnsweredInTheirOrder) {
