@@ -187,6 +187,8 @@ class Worker final {
   [[nodiscard]] Random& random() noexcept { return random_; }
   /// The calling task's turn took as long as `turns` others, beside its own: the round ends that much sooner.
   void charge(std::uint32_t turns) noexcept { charged_ += turns; }
+  /// So many requests ended without a task of their own: work got on as if as many tasks had ended.
+  void count_ended(std::uint64_t requests) noexcept { ended_ += requests; }
   /// Microseconds since 1970 by the steady time (clock.hpp), read once a round.
   [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
   /// Monotonic nanoseconds, read once a round.

@@ -63,7 +63,7 @@ class OfferedReadsTest(OfferCase):
         self.assertEqual(taken[home], 0, "its own are not taken of another")
         self.assertLessEqual(taken[1 - home], offered[home])
         grown = [new - old for new, old in zip(self.counters("tasks"), tasks)]
-        self.assertGreater(grown[1 - home], taken[1 - home])
+        self.assertGreaterEqual(grown[1 - home], taken[1 - home] // 32, "a task for each row")
         self.assertGreater(int(self.client.stats()["get_hits"]), hits)
 
     def test_a_shallow_pipeline_is_not_offered(self):

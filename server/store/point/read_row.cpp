@@ -116,6 +116,7 @@ std::size_t ReadRow::write(std::size_t from, bool with_cas, char*& out, const ch
   counters.count(counter::get_hits, i - from - misses);
   counters.count(counter::get_misses, misses);
   counters.count(counter::cmd_meta, meta);
+  worker.count_ended(i - from);
   return i - from;
 }
 
