@@ -82,7 +82,7 @@ class DaemonsBesideEachOtherTest(unittest.TestCase):
     def test_lines_from_memory_are_counted(self) -> None:
         found = []
         for mib in (1, 64):
-            done = tool("instructions", "--records", 20_000, "--requests", 2000, "--rounds", 1, "--lines", mib, "--only", "GET hit")
+            done = tool("instructions", "--records", 20_000, "--requests", 10_000, "--rounds", 1, "--lines", mib, "--only", "GET hit")
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             line = re.search(r"\nGET hit +(\d+\.\d\d) ", done.stdout)
             self.assertIsNotNone(line, done.stdout)
