@@ -126,7 +126,7 @@ TEST(Idling, VainSpinsInARowBringTheNextComparison) {
 
 TEST(Idling, WithoutATaskNothingIsLearned) {
   Idling idling;
-  for (int phases = 0; phases < 1000; ++phases) {
+  for (std::uint64_t phases = 0; phases < 1000; ++phases) {
     idling.next_phase(std::uint64_t{1'000'000} * phases, 0);
   }
   EXPECT_EQ(idling.after(kBusy, 1'000'000, 64), after_round::block);
