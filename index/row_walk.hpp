@@ -6,7 +6,8 @@
 // The walk takes plain cases only (plain_search.hpp). It ends the row before the first key that is no plain case, or
 // that meets a writer. That key needs a task, because a task can wait, retry and move right.
 //
-// For byte keys, in trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which lasts until the records found are used no more.
+// For byte keys, in trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which
+// lasts until the records found are used no more.
 #pragma once
 
 #include <array>

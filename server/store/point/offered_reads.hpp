@@ -4,10 +4,10 @@
 //   taker   looks the keys up in a row, and writes the replies into the block
 //   home    the block into the connection's queue, as it is
 //
-// A waiting offer holds only keys, and a returned one only bytes, so it needs no pin. The first unusual read ends the row: home reads that key and those
-// behind it anew, as any get. The connection does not know of the offer. Its reads are in flight until they
-// came home, so the connection neither moves nor writes meanwhile, and a late answer to a closed connection
-// is dropped.
+// A waiting offer holds only keys, and a returned one only bytes, so it needs no pin. The first unusual
+// read ends the row: home reads that key and those behind it anew, as any get. The connection does not know
+// of the offer. Its reads are in flight until they came home, so the connection neither moves nor writes
+// meanwhile, and a late answer to a closed connection is dropped.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Gets, gets and mgs that start together, answered at once: their keys are looked up in a row (index/row_walk.hpp), and
+// Gets and mgs that start together, answered at once: their keys are looked up in a row (index/row_walk.hpp), and
 // the replies are written one behind the other. Work common to the row is done once.
 //
 // A row ends before the first read that is no plain case: its search, its item, or its room. That read needs a task
