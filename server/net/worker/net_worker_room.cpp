@@ -178,11 +178,13 @@ std::uint64_t NetWorker::trim_system_memory() {
   if (tls_left_ < kTrimAfterTls && shared_.connections.by_tls.load(std::memory_order_relaxed) > 0) {
     return kForever;
   }
+  const std::uint64_t now = now_ns();
   std::uint64_t trimmed = shared_.trimmed_ns.load(std::memory_order_relaxed);
-  if (const std::uint64_t since = now_ns() - trimmed; since < kEveryNs) {
-    return kEveryNs - since;
+  if (const std::uint64_t due = trimmed + kEveryNs;
+      now < due) {  // another worker's time may be ahead of `now`
+    return due - now;
   }
-  if (!shared_.trimmed_ns.compare_exchange_strong(trimmed, now_ns(), std::memory_order_relaxed)) {
+  if (!shared_.trimmed_ns.compare_exchange_strong(trimmed, now, std::memory_order_relaxed)) {
     return kEveryNs;  // another worker trims the heap now
   }
   tls_left_ = 0;

@@ -11,7 +11,8 @@ void Repartitioner::tick(runtime::Worker& worker) {
   constexpr std::uint64_t kEveryNs = 1'000'000'000;
   constexpr std::uint64_t kFewItems = 256;
   const std::uint64_t now_ns = worker.now_ns();
-  if (now_ns - begun_ns_.load(std::memory_order_relaxed) < kEveryNs ||
+  // By a sum: another worker's time may be ahead.
+  if (now_ns < begun_ns_.load(std::memory_order_relaxed) + kEveryNs ||
       drawing_.exchange(true, std::memory_order_acquire)) {
     return;
   }
