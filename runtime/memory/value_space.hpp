@@ -12,6 +12,7 @@
 #include "runtime/base/assert.hpp"
 #include "runtime/base/ids.hpp"
 #include "runtime/memory/memory_budget.hpp"
+#include "runtime/memory/page_census.hpp"
 #include "runtime/memory/page_range.hpp"
 #include "runtime/memory/span.hpp"
 #include "runtime/memory/superblock_pool.hpp"
@@ -59,6 +60,10 @@ class ValueSpace {
   [[nodiscard]] NumaNodeId node_of(const void* block) const noexcept {
     MXKV_DCHECK(range_.contains(block), "the block is of this space");
     return tables_.superblocks[tables_.span_index(block) / detail::kSpansPerSuperblock].node;
+  }
+  /// The addresses of this space, for a census of its pages.
+  [[nodiscard]] PageCount addresses() const noexcept {
+    return {.begin = range_.base(), .bytes = range_.reserved_bytes()};
   }
   /// Whether an address lies in the range of this space.
   [[nodiscard]] bool contains(const void* address) const noexcept { return range_.contains(address); }

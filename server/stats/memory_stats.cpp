@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/memory/page_census.hpp"
 #include "runtime/memory/size_classes.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/stats/memory_verdict.hpp"
@@ -63,6 +64,17 @@ void add_verdict(StatText& text, runtime::Runtime& runtime, const Store& store) 
   }
 }
 
+/// With small pages nearly each look-up waits for a translation of its addresses, too.
+void add_pages(StatText& text, runtime::Runtime& runtime, runtime::PageCensus& census) {
+  std::array pages{runtime.node_space().addresses(), runtime.item_space().addresses()};
+  census.take(runtime.clock(), pages);
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    const std::string name = i == 0 ? "index" : "items";
+    text.add(name + "_resident", pages[i].resident_bytes);
+    text.add(name + "_in_huge_pages", pages[i].huge_bytes);
+  }
+}
+
 void add_classes(StatText& text, runtime::Runtime& runtime) {
   for (std::size_t size_class = 0; size_class < runtime::kSizeClasses; ++size_class) {
     const runtime::ValueClassStats sum = sum_of_class(runtime, size_class);
@@ -100,7 +112,8 @@ runtime::ValueClassStats sum_of_class(runtime::Runtime& runtime, std::size_t siz
   return sum;
 }
 
-void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store) {
+void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store,
+                      runtime::PageCensus& census) {
   const runtime::MemoryBudget& budget = runtime.budget();
   text.add("limit", budget.limit_bytes());
   text.add("used", budget.used_bytes());
@@ -108,6 +121,7 @@ void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& st
     text.add(name, budget.category_bytes(category));
   }
   text.add("retired", runtime.retired_bytes());
+  add_pages(text, runtime, census);
   text.add("moved_items", store.total(counter::items_moved));
   text.add("idle_walks", store.total(counter::idle_walks));
   text.add("span_walks", store.total(counter::span_walks));

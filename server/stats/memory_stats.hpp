@@ -12,8 +12,9 @@
 #include "runtime/memory/value_heap.hpp"
 
 namespace mxkv::runtime {
+class PageCensus;
 class Runtime;
-}
+}  // namespace mxkv::runtime
 
 namespace mxkv::server {
 
@@ -30,7 +31,8 @@ inline constexpr std::array kMemoryCategoryNames{
 };
 
 /// Adds the lines. Thread-safety: any thread; each number is a recent one.
-void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store);
+void add_memory_stats(StatText& text, runtime::Runtime& runtime, const Store& store,
+                      runtime::PageCensus& census);
 
 /// The heaps of all workers of one node.
 struct NodeHeaps {

@@ -130,7 +130,7 @@ std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
       add_cluster_stats(text, cluster_->status(), routed_->forwarded());
     }
   } else if (group == "memory") {
-    add_memory_stats(text, runtime_, store_);
+    add_memory_stats(text, runtime_, store_, census_);
   } else if (group == "items") {
     add_item_stats(text, runtime_, store_, items(), item_bytes());
   } else if (group == "slabs") {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/options.hpp"
+#include "runtime/memory/page_census.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/net/session/admin_source.hpp"
 #include "server/net/users/credentials.hpp"
@@ -97,6 +98,7 @@ class Statistics {
   const ClusterStore* routed_ = nullptr;
   std::atomic<bool> shutdown_command_;  // relaxed: only shown
   std::uint64_t started_ns_;
+  runtime::PageCensus census_;
   std::atomic<std::uint64_t> verbosity_{0};  // relaxed: only shown
   std::mutex mutex_;                         ///< guards the rest; `stats` is rare
   Counters baseline_;
