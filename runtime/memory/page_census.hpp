@@ -16,7 +16,7 @@
 
 namespace mxkv::runtime {
 
-/// Addresses, and what is in memory of them.
+/// A range of addresses, and the bytes of it that are in memory.
 struct PageCount {
   const std::byte* begin = nullptr;
   std::size_t bytes = 0;  ///< of addresses
@@ -30,7 +30,7 @@ void add_mappings(std::FILE* smaps, std::span<PageCount> counts);
 /// Thread-safety: any thread.
 class PageCensus {
  public:
-  /// Fills in the bytes of `counts`. They are those of the last census while the next one is not due yet, and 0 where the
+  /// Fills in the bytes of `counts`: the result of the last census while the next one is not due yet, and 0 where the
   /// system does not tell. All calls give the same ranges.
   void take(const Clock& clock, std::span<PageCount> counts);
 
