@@ -9,8 +9,10 @@ import itertools
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
+import threading
 
 import peers
 
@@ -101,11 +103,34 @@ def write_halves(file, folder, most, copies):
 class Replay:
     """The outcome of a trace's second half."""
 
-    memory_mib: float  # by which the process grew until its end
+    memory_mib: float  # by which the process had grown
     limit_mib: float
     hits: float
     byte_hits: float
     cpu_us: float  # of the server a get
+
+
+class Resident:
+    """The mean of a server's resident memory in the second half of the time until `stop`. The end alone would be chance: an
+    allocator gives memory back, and takes it again, in large pieces."""
+
+    PAUSE_S = 0.1
+
+    def __init__(self, server):
+        self.samples, self.ended = [], threading.Event()
+        self.thread = threading.Thread(target=self.watch, args=(server,))
+        self.thread.start()
+
+    def watch(self, server):
+        while True:
+            self.samples.append(server.resident_bytes())
+            if self.ended.wait(self.PAUSE_S):
+                return
+
+    def stop(self):
+        self.ended.set()
+        self.thread.join()
+        return statistics.fmean(self.samples[len(self.samples) // 2:])
 
 
 def next_limit(kind, limit, wanted, grown):
@@ -118,8 +143,8 @@ def next_limit(kind, limit, wanted, grown):
 
 
 def replay(programs, start, kind, halves, wanted_mib, limit_mib, arguments):
-    """Replays the first half with one limit after the other, until the process has grown by `wanted_mib` at its end; then the
-    second half."""
+    """Replays the first half with one limit after the other, until the process has grown by `wanted_mib`; then the second
+    half."""
     limit = max(round(limit_mib / STEP_MIB[kind]) * STEP_MIB[kind], LEAST_MIB[kind])
     last = 0  # what the process grew by in the try before
     for left in reversed(range(MOST_TRIES)):
@@ -127,21 +152,26 @@ def replay(programs, start, kind, halves, wanted_mib, limit_mib, arguments):
         try:
             before = server.resident_bytes()
 
-            def play(half, server=server):
-                return send(programs, server, half, "--fill-misses", *arguments, kind=kind)
+            def play(half, server=server, before=before):
+                """The client's figures, and the MiB that the process had grown by."""
+                resident = Resident(server)
+                try:
+                    figures = send(programs, server, half, "--fill-misses", *arguments, kind=kind)
+                finally:
+                    mean = resident.stop()
+                return figures, (mean - before) / MIB
 
-            play(halves[0])
-            grown = (server.resident_bytes() - before) / MIB
+            _, grown = play(halves[0])
             other = next_limit(kind, limit, wanted_mib, grown)
             full = other is None or other < limit or grown > last * (1 + TOLERANCE)  # a greater limit held more
             if other is not None and full and left > 0:
                 limit, last = other, grown
                 continue
             cpu = server.cpu_ns()
-            figures = play(halves[1])
+            figures, grown = play(halves[1])
             cpu = server.cpu_ns() - cpu
             gets = figures["[CACHE] Hits"] + figures["[CACHE] Misses"]
-            return Replay((server.resident_bytes() - before) / MIB, limit, figures["[CACHE] HitRatio"],
+            return Replay(grown, limit, figures["[CACHE] HitRatio"],
                           figures["[CACHE] ByteHitRatio"], cpu / 1000 / gets)
         finally:
             server.stop()
