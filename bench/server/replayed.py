@@ -56,7 +56,7 @@ def lines_of(file):
 
 def requests_of(lines, copies):
     """The requests as mxkv-ycsb reads them: Twitter's columns as they are, libCacheSim's (time, object, size, ..) as gets of
-    objects whose size is that of key and value together. Each comes once for each copy, with a key of its own."""
+    objects whose size includes the key. Each comes once for each copy, with a key of its own."""
     lines = iter(lines)
     letters = [chr(ord("a") + copy) for copy in range(copies)]
     first = next(lines, "")
