@@ -57,12 +57,14 @@ class FullCacheTest(Folder):
             for turn in figures["turns"].values():
                 parts = [size for name, size in turn.items() if name in PARTS]
                 self.assertEqual(len(parts), len(PARTS))
-                self.assertAlmostEqual(sum(parts), turn["sum"], delta=0.01)
+                self.assertAlmostEqual(sum(parts), turn["sum of the used memory"], delta=0.01)
+                self.assertAlmostEqual(turn["sum of the used memory"] + turn["limit that is not used"], turn["sum of the limit"],
+                                       delta=0.01)
                 self.assertGreater(turn["items' headers"], 8)
                 self.assertTrue(0.2 < turn["fill of leaves"] <= 1, turn)
             first, second = (turn["evictions"] for turn in figures["turns"].values())
             self.assertTrue(0 < first < second, (first, second))
-            for part in (*PARTS, "sum", "fill of leaves", "evictions"):
+            for part in (*PARTS, "sum of the limit", "fill of leaves", "evictions"):
                 self.assertRegex(done.stdout, rf"(?m)^{part} .*\d$")
 
     def test_a_limit_that_no_server_takes_is_refused(self) -> None:
