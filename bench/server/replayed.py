@@ -22,6 +22,8 @@ TOLERANCE = 0.02
 MOST_TRIES = 6
 # By kind of server: the least limit that it takes, and the step of its limit, MiB.
 LEAST_MIB = {"mxkv": 16, "memcached": 1, "redis": 1}
+# memcached refuses a set where its size class has no page yet and none is left.
+MOST_REFUSED = {"mxkv": 0, "memcached": 10_000, "redis": 0}
 STEP_MIB = {"mxkv": 1 / 16, "memcached": 1, "redis": 1 / 16}
 
 
@@ -143,8 +145,7 @@ def next_limit(kind, limit, wanted, grown):
 
 
 def replay(programs, start, kind, halves, wanted_mib, limit_mib, arguments):
-    """Replays the first half with one limit after the other, until the process has grown by `wanted_mib`; then the second
-    half."""
+    """Replays both halves, with one limit after the other, until the process has grown by `wanted_mib` in each."""
     limit = max(round(limit_mib / STEP_MIB[kind]) * STEP_MIB[kind], LEAST_MIB[kind])
     last = 0  # what the process grew by in the try before
     for left in reversed(range(MOST_TRIES)):
@@ -156,20 +157,25 @@ def replay(programs, start, kind, halves, wanted_mib, limit_mib, arguments):
                 """The client's figures, and the MiB that the process had grown by."""
                 resident = Resident(server)
                 try:
-                    figures = send(programs, server, half, "--fill-misses", *arguments, kind=kind)
+                    figures = send(programs, server, half, "--fill-misses", "--max-failures", MOST_REFUSED[kind], *arguments,
+                                   kind=kind)
                 finally:
                     mean = resident.stop()
                 return figures, (mean - before) / MIB
 
-            _, grown = play(halves[0])
-            other = next_limit(kind, limit, wanted_mib, grown)
-            full = other is None or other < limit or grown > last * (1 + TOLERANCE)  # a greater limit held more
-            if other is not None and full and left > 0:
+            for half in halves:
+                cpu = server.cpu_ns()
+                figures, grown = play(half)
+                cpu = server.cpu_ns() - cpu
+                other = next_limit(kind, limit, wanted_mib, grown)
+                full = other is None or other < limit or grown > last * (1 + TOLERANCE)  # a greater limit held more
+                if other is not None and full and left > 0:
+                    break
+            else:
+                other = None
+            if other is not None:
                 limit, last = other, grown
                 continue
-            cpu = server.cpu_ns()
-            figures, grown = play(halves[1])
-            cpu = server.cpu_ns() - cpu
             gets = figures["[CACHE] Hits"] + figures["[CACHE] Misses"]
             return Replay(grown, limit, figures["[CACHE] HitRatio"],
                           figures["[CACHE] ByteHitRatio"], cpu / 1000 / gets)

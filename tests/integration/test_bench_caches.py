@@ -94,7 +94,7 @@ class TraceTest(Folder):
 
     def test_a_trace_that_fits_hits_as_often_in_every_server(self) -> None:
         file, hits = self.trace()
-        done = tool("hit-ratio", "--trace", file, "--memory", "20MiB", "--copies", 2, "--depth", 1, "--beside",
+        done = tool("hit-ratio", "--trace", file, "--memory", "20MiB", "--copies", 2, "--beside",
                     pathlib.Path(BUILD) / "server" / "mxkvd")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = {line.split()[1]: [float(word) for word in line.split()[2:]] for line in done.stdout.splitlines()
@@ -108,6 +108,12 @@ class TraceTest(Folder):
             self.assertGreater(cpu_us, 0)
         if MEMCACHED:
             self.assertRegex(done.stdout, r"(?m)^memcached's hits at .*: mxkv needs ")
+
+    def test_a_program_that_is_none_ends_it_with_one_line(self) -> None:
+        done = tool("hit-ratio", "--trace", self.trace()[0], "--memcached", "/dev/null")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.splitlines()[-1], "hit-ratio: error: --memcached: '/dev/null' is not a program that can be "
+                                                       "run: give the path of memcached")
 
     def test_a_file_without_the_columns_ends_it_with_one_line(self) -> None:
         for text, problem in (("a,b\nc,d\n", "'a,b' has not the columns timestamp,key"), ("# time, object, size\n1, x, 3\n2, 2, 2\n",
