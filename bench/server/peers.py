@@ -42,7 +42,7 @@ class Programs:
     ycsb: pathlib.Path
     server_cpu: int = 0
     client_cpu: int = 1
-    memory_mib: int = 4096
+    memory_mib: float = 4096  # memcached's is rounded to whole MiB
     redis: pathlib.Path | None = None  # None: the one on the PATH
     memcached: pathlib.Path | None = None
 
@@ -85,19 +85,19 @@ def make_certificate(folder):
 
 def start_mxkv(programs, *flags):
     return Server("mxkv", [programs.mxkvd, "--listen", "127.0.0.1:{port}", "--workers", "1", "--cpus",
-                           programs.server_cpu, "--memory", f"{programs.memory_mib}MiB", *flags], {programs.server_cpu},
+                           programs.server_cpu, "--memory", f"{round(programs.memory_mib * 1024)}KiB", *flags], {programs.server_cpu},
                   dict.fromkeys(("get", "set", "multiget", "scan"), "mxkv"))
 
 
-def start_redis(programs):
+def start_redis(programs, *flags):
     return Server("redis", [programs.others("redis"), "--port", "{port}", "--bind", "127.0.0.1", "--save", "",
-                            "--appendonly", "no", "--io-threads", "1"], {programs.server_cpu},
+                            "--appendonly", "no", "--io-threads", "1", *flags], {programs.server_cpu},
                   {"get": "redis", "set": "redis", "multiget": "redis", "scan": "redis-lex"})
 
 
 def start_memcached(programs, *flags):
     return Server("memcached", [programs.others("memcached"), "-u", "nobody", "-l", "127.0.0.1", "-p", "{port}", "-U", "0",
-                                "-t", "1", "-R", "200", "-m", programs.memory_mib, *flags], {programs.server_cpu},
+                                "-t", "1", "-R", "200", "-m", round(programs.memory_mib), *flags], {programs.server_cpu},
                   dict.fromkeys(("get", "set", "multiget"), "memcached"))
 
 
