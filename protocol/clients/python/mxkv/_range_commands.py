@@ -1,4 +1,4 @@
-"""Commands on ranges, and batches, for all clients that wait for each reply."""
+"""Commands on ranges, batches and pipelines, for all clients that wait for each reply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, overload
 
 from . import _ranges
-from ._batch import Batch
+from ._batch import Batch, Pipeline
 from ._ranges import Branch, Item, Numbers, Page, Range, Show, Size, Where
 from ._wire import Codec, Key, Request, T, bytes_of
 
@@ -130,6 +130,18 @@ class RangeCommands:
         yield gathered
         if gathered:
             self._ask(gathered._request())
+
+    @contextmanager
+    def pipeline(self) -> Iterator[Pipeline]:
+        """Operations that leave together when the block ends, each executed by itself: many requests in few round trips. If the
+        server refuses some, all others are executed, and then the first refusal is raised (ClientError, ServerError). NotStored,
+        NotFound and Stale come only with the operation's outcome.
+        """
+        gathered = Pipeline(self._codec)
+        yield gathered
+        refused = [error for request in gathered._requests() if (error := self._ask(request))]
+        if refused:
+            raise refused[0]
 
     def _walk(self, where: Where, values: bool, limit: int | None, page_items: int, show: Show) -> Iterator[Any]:
         for item in self._items(where, limit, page_items, show):
