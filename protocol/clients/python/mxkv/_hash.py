@@ -27,7 +27,7 @@ class Servers(Generic[C]):
             raise BadAddress("no servers were given")
 
     def client_of(self, key: Key) -> C:
-        """The client of the server that has this key. Its ranges, batches and pipelines are those of one server."""
+        """The client of the server that has this key. Its ranges, batches and pipelines see this server alone."""
         return self.clients[self._name_of(key)]
 
     def _name_of(self, key: Key) -> str:

@@ -57,7 +57,7 @@ class _Connection:
 
 class AsyncClient:
     """The commands of Client, to be awaited. All tasks share `max_connections`, and wait while all are taken.
-    `connect_timeout` is for a new connection with its handshakes, `timeout` for each request. Other arguments are those of Client.
+    `connect_timeout` is for a new connection with its handshakes, `timeout` for each request. Client describes the other arguments.
     """
 
     def __init__(self, server: Server, *, user: str | None = None, password: str = "",

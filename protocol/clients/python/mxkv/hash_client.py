@@ -16,7 +16,7 @@ from .pool import PooledClient
 
 
 class HashClient(Servers[PooledClient]):
-    """Single keys on several servers, for many threads. Arguments are those of PooledClient, for each server.
+    """Single keys on several servers, for many threads. The arguments go to a PooledClient for each server.
 
     `client_of(key)` is the client of one server, with its ranges and batches; `clients` has all by name.
     """
@@ -84,7 +84,7 @@ class HashClient(Servers[PooledClient]):
 
 
 class AsyncHashClient(Servers[AsyncClient]):
-    """HashClient for asyncio. Arguments are those of AsyncClient, for each server."""
+    """HashClient for asyncio. The arguments go to an AsyncClient for each server."""
 
     def __init__(self, servers: Iterable[Server], **arguments: Any) -> None:
         super().__init__(servers, AsyncClient, arguments)
