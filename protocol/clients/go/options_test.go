@@ -89,6 +89,18 @@ func TestModuloIsTheChecksumOfTheKey(t *testing.T) {
 	}
 }
 
+func TestKetamaChoosesTheServersOfSpymemcached(t *testing.T) {
+	// The last digit of the address that KetamaNodeLocator of spymemcached 2.12.3 chooses for key:0, key:1 and so on.
+	const theirs = "322133212333322223341112411443221324114332121342142323314344"
+	several := servers(t, Ketama, 4)
+	for number, digit := range theirs {
+		wanted := fmt.Sprintf("10.0.0.%c:11211", digit)
+		if got := several.ClientOf(fmt.Sprint("key:", number)).address; got != wanted {
+			t.Errorf("key:%d: %s, not %s", number, got, wanted)
+		}
+	}
+}
+
 func TestKetamaMovesKeysOnlyToAnAddedServer(t *testing.T) {
 	before, after, moved := servers(t, Ketama, 4), servers(t, Ketama, 5), 0
 	for number := range 10000 {

@@ -258,6 +258,7 @@ class MxkvClientTest {
   }
 
   @Test
+  @EnabledIfEnvironmentVariable(named = "MXKV_CUT_PORT", matches = "[0-9]+")
   void rangesGoOnWhereConnectionsWereCutAndWritesAreNotSentAgain() {
     List<String> wanted = new ArrayList<>();
     for (int number = 0; number < 3000; ++number) {
@@ -282,6 +283,7 @@ class MxkvClientTest {
   }
 
   @Test
+  @EnabledIfEnvironmentVariable(named = "MXKV_LOGIN_PORT", matches = "[0-9]+")
   void logsIn() {
     int guarded = port("MXKV_LOGIN_PORT");
     try (MxkvClient ann = MxkvClient.builder("127.0.0.1", guarded).login("ann", "secret word").build()) {
@@ -342,6 +344,7 @@ class MxkvClientTest {
   }
 
   @Test
+  @EnabledIfEnvironmentVariable(named = "MXKV_TLS_PORT", matches = "[0-9]+")
   void speaksTls() throws Exception {
     SSLContext trusting = trusting(emptyStore());
     ask("MXKV_TLS_PORT", trusting, "secret word");
@@ -353,6 +356,7 @@ class MxkvClientTest {
   }
 
   @Test
+  @EnabledIfEnvironmentVariable(named = "MXKV_MUTUAL_TLS_PORT", matches = "[0-9]+")
   void showsACertificate() throws Exception {
     SSLContext identified = trusting(identity());
     ask("MXKV_MUTUAL_TLS_PORT", identified, "secret word");
