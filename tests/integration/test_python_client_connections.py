@@ -201,7 +201,7 @@ class LoginTest(DaemonCase):
             root.set_many({"ann:1": "1", "bob:1": "2"})
         with mxkv.Client(self.address, user="ann", password="secret word") as client:
             for refused in (lambda: client.get("bob:1"), lambda: client.get_many(["ann:1", "bob:1", b"bob: "]), lambda: list(client.scan()),
-                            lambda: client.set("bob:1", "x"), lambda: client.delete_range(""), lambda: client.count("b"), client.flush_all):
+                            lambda: client.set("bob:1", "x"), lambda: client.delete_range(mxkv.Range()), lambda: client.count("b"), client.flush_all):
                 with self.assertRaises(mxkv.Forbidden):
                     refused()
             with self.assertRaises(mxkv.Forbidden) as raised, client.batch() as batch:

@@ -118,6 +118,15 @@ func TestKetamaMovesKeysOnlyToAnAddedServer(t *testing.T) {
 	}
 }
 
+func TestAnEmptyPrefixIsNotDeleted(t *testing.T) {
+	client := New("127.0.0.1:1", Options{Retries: -1})
+	for _, remove := range []func(context.Context, Range) (int64, error){client.DeleteRange, client.DeleteRangeAtOnce} {
+		if _, err := remove(context.Background(), Prefix("")); !errors.Is(err, ErrClient) {
+			t.Error(err)
+		}
+	}
+}
+
 func TestNoServersAreRefused(t *testing.T) {
 	if _, err := NewServers(nil, Ketama, Options{}); !errors.Is(err, ErrAddress) {
 		t.Error(err)

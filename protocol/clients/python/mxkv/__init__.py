@@ -11,15 +11,15 @@ from ._ranges import Branch, Item, Numbers, Page, Range, Size
 from ._wire import Key, PlainSerde, Serde
 from .aio import AsyncClient
 from .client import Client
-from .errors import (AuthenticationFailed, BadAddress, BadCursor, ClientError, ConnectionLost, Forbidden, JournalFailed, MxkvError,
-                     NotFound, NotStored, OutOfMemory, ProtocolError, RangeTooLarge, ReplyError, RequestTimeout, ServerError,
-                     Stale, TlsFailed, TooLarge)
+from .errors import (AuthenticationFailed, BadAddress, BadCursor, ClientError, ConnectionLost, Forbidden, JournalFailed,
+                     MxkvError, NotFound, NotStored, OutOfMemory, ProtocolError, RangeTooLarge, ReplyError, RequestTimeout,
+                     ServerError, Stale, TlsFailed, TooLarge)
 from .hash_client import AsyncHashClient, HashClient
 from .pool import PooledClient
 
 __all__ = [
-    "AsyncClient", "AsyncHashClient", "AuthenticationFailed", "BadAddress", "BadCursor", "Batch", "Branch", "Client", "ClientError", "ConnectionLost", "Forbidden",
-    "HashClient", "Hook", "Item", "JournalFailed", "Key", "MxkvError", "NotFound", "NotStored", "Numbers", "OutOfMemory", "Outcome", "Page",
-    "Pipeline", "PlainSerde", "PooledClient", "ProtocolError", "Range", "RangeTooLarge", "ReplyError", "RequestTimeout", "Serde", "ServerError",
-    "Size", "Stale", "TlsFailed", "TooLarge",
+    "AsyncClient", "AsyncHashClient", "AuthenticationFailed", "BadAddress", "BadCursor", "Batch", "Branch", "Client",
+    "ClientError", "ConnectionLost", "Forbidden", "HashClient", "Hook", "Item", "JournalFailed", "Key", "MxkvError", "NotFound",
+    "NotStored", "Numbers", "OutOfMemory", "Outcome", "Page", "Pipeline", "PlainSerde", "PooledClient", "ProtocolError",
+    "Range", "RangeTooLarge", "ReplyError", "RequestTimeout", "Serde", "ServerError", "Size", "Stale", "TlsFailed", "TooLarge",
 ]

@@ -36,9 +36,10 @@ def address_of(server: Server, user: str | None, password: str, tls_context: ssl
     """The address of a server. Arguments that are given take precedence over the URL. BadAddress if it is none."""
     if not isinstance(server, str) or "://" not in server:
         try:
-            return Address(normalize_server_spec(server), user, password, tls_context)
+            place = normalize_server_spec(server)
         except (TypeError, ValueError) as error:
             raise BadAddress(f"{server!r} is not the address of a server: {error}") from error
+        return Address(_checked(place), user, password, tls_context)
     try:
         url = urlsplit(server)
         port = url.port or PORT
@@ -55,7 +56,22 @@ def address_of(server: Server, user: str | None, password: str, tls_context: ssl
         user, password = unquote(url.username), unquote(url.password or "")
     if url.scheme == "mxkvs" and tls_context is None:
         tls_context = ssl.create_default_context()
-    return Address(unquote(url.path) if is_path else (url.hostname or "", port), user, password, tls_context)
+    return Address(unquote(url.path) if is_path else _checked((url.hostname or "", port)), user, password, tls_context)
+
+
+def _checked(place: Union[tuple[str, int], str]) -> Union[tuple[str, int], str]:
+    if isinstance(place, str):
+        return place
+    if len(place) != 2 or not isinstance(place[1], int):
+        raise BadAddress(f"{place!r} is not a host and its port")
+    host, port = place
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise BadAddress(f"{host!r} is not the name of a host") from None
+    if not 0 < port < 65536:
+        raise BadAddress(f"the port of {host} must be 1 to 65535, not {port}")
+    return place
 
 
 def _bad(server: str, why: str) -> BadAddress:

@@ -9,7 +9,6 @@ from . import _commands
 from ._wire import Codec, Key, Reading, Reply, Request, T, number, unexpected, whole_number
 from .errors import MxkvError, ReplyError, batch_error, error_of_code
 
-
 _SENT_AT_ONCE = 1 << 16  # bytes of a pipeline that leave before the first reply is read, so that both sides never block
 _MOST_AT_ONCE = 1000  # operations
 
@@ -157,7 +156,6 @@ class Pipeline(Batch):
         if reply.words[0] == b"NF" and self._lines[number].startswith(b"md "):
             return None  # its outcome is False
         return error_of_code(reply.words[0], number)
-
 
 
 def _number(reply: Reply) -> int:

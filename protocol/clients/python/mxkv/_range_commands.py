@@ -102,7 +102,8 @@ class RangeCommands:
                 return
 
     def delete_range(self, where: Where, *, dry_run: bool = False, atomic: bool = False) -> int:
-        """Deletes all keys of a range and returns their number; with `dry_run` only counts them.
+        """Deletes all keys of a range and returns their number; with `dry_run` only counts them. An empty prefix is refused:
+        `Range()` is all keys.
 
         It deletes page by page, and other clients see the state in between; keys stored meanwhile may be deleted, too. With
         `atomic` it deletes all keys at one moment, or none: RangeTooLarge if there are more than the server locks at once

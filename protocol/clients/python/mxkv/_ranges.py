@@ -180,6 +180,9 @@ def tree(codec: Codec, where: Where, delimiter: bytes, exact: bool, cursor: str 
 
 
 def remove(codec: Codec, where: Where, atomic: bool, cursor: str | None) -> Request[Removed]:
+    if not isinstance(where, Range) and not codec.prefix + bytes_of(where):
+        raise ClientError("an empty prefix would delete all keys: name them by mxkv.Range()")
+
     def read() -> Reading[Removed]:
         reply = yield
         return Removed(number(_done(reply), b"A"), _cursor(reply))

@@ -57,13 +57,14 @@ class _Connection:
 
 class AsyncClient:
     """The commands of Client, to be awaited. All tasks share `max_connections`, and wait while all are taken.
-    `connect_timeout` is for a new connection with its handshakes, `timeout` for each request. Client describes the other arguments.
+    `connect_timeout` is for a new connection with its handshakes, `timeout` for each request. Client describes the
+    other arguments.
     """
 
     def __init__(self, server: Server, *, user: str | None = None, password: str = "",
                  tls_context: ssl.SSLContext | None = None, max_connections: int = 8, connect_timeout: float | None = 1,
-                 timeout: float | None = 3, hook: Hook | None = None, retries: int = 2, retry_wait: float = 0.05, retry_writes: bool = False,
-                 serde: Serde | None = None, key_prefix: Key = b"") -> None:
+                 timeout: float | None = 3, hook: Hook | None = None, retries: int = 2, retry_wait: float = 0.05,
+                 retry_writes: bool = False, serde: Serde | None = None, key_prefix: Key = b"") -> None:
         address = address_of(server, user, password, tls_context)
         self._server, self._name, self._tls_context = address.place, address.name, address.tls_context
         self._login = None if address.user is None else _commands.login(address.user, address.password)

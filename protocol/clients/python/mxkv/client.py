@@ -36,8 +36,8 @@ class Client(RangeCommands, _Base):
     user, password   log in with these on each new connection
     retries          how often a read is sent again after its connection was lost. Time-outs are not retried.
     retry_wait       seconds before the first retry; each further one waits twice as long, a second at most
-    hook             a context manager around each request, called with its command and the server's name
     retry_writes     also retry idempotent writes: set, delete, touch, and deleting and touching ranges
+    hook             returns a context manager for each request, from its command and the server's name
 
     Differences from pymemcache: writes wait for their replies (`default_noreply=False`), `str` keys and values are UTF-8,
     a key may have any bytes.
@@ -45,11 +45,12 @@ class Client(RangeCommands, _Base):
 
     def __init__(self, server: Server, *, user: str | None = None, password: str = "",
                  tls_context: ssl.SSLContext | None = None, connect_timeout: float | None = 1, timeout: float | None = 3,
-                 hook: Hook | None = None, retries: int = 2, retry_wait: float = 0.05, retry_writes: bool = False, serde: Serde | None = None,
-                 default_noreply: bool = False, allow_unicode_keys: bool = True, encoding: str = "utf-8",
-                 no_delay: bool = True, **arguments: Any) -> None:
+                 hook: Hook | None = None, retries: int = 2, retry_wait: float = 0.05, retry_writes: bool = False,
+                 serde: Serde | None = None, default_noreply: bool = False, allow_unicode_keys: bool = True,
+                 encoding: str = "utf-8", no_delay: bool = True, **arguments: Any) -> None:
         address = address_of(server, user, password, tls_context)
-        super().__init__(address.place, connect_timeout=connect_timeout, timeout=timeout, tls_context=address.tls_context, serde=serde or PlainSerde(), default_noreply=default_noreply, encoding=encoding,
+        super().__init__(address.place, connect_timeout=connect_timeout, timeout=timeout, tls_context=address.tls_context,
+                         serde=serde or PlainSerde(), default_noreply=default_noreply, encoding=encoding,
                          allow_unicode_keys=allow_unicode_keys, no_delay=no_delay, **arguments)
         self._login = None if address.user is None else _commands.login(address.user, address.password)
         self._name, self._hook = address.name, hook

@@ -3,7 +3,9 @@
 import asyncio
 import socket
 import ssl
+import threading
 import unittest
+from unittest.mock import patch
 
 import mxkv
 from mxkv._address import address_of
@@ -28,6 +30,12 @@ class AddressTest(unittest.TestCase):
     def test_arguments_take_precedence_over_the_url(self):
         context = ssl.create_default_context()
         self.assertEqual(address_of("mxkvs://ann:a@h", "bob", "b", context)[1:], ("bob", "b", context))
+
+    def test_no_host_and_no_port_are_refused(self):
+        for server in ("a..b", "h:x", "h:0", ("h", 65536), ("h", 1, 2), 7):
+            for kind in (mxkv.Client, mxkv.PooledClient, mxkv.AsyncClient, lambda server: mxkv.HashClient([server])):
+                with self.subTest(server), self.assertRaises(mxkv.BadAddress):
+                    kind(server)
 
     def test_a_bad_url_is_refused_without_telling_the_password(self):
         for url in ("http://h", "mxkv://", "mxkv://ann:secret@h:99999", "mxkv://ann:secret@h:x", "mxkv://h/path", "mxkvs:///path",
@@ -84,9 +92,15 @@ class ErrorsTest(unittest.TestCase):
         closed = self.listener()
         port = closed.getsockname()[1]
         closed.close()
-        for server in ("no-such-host.invalid:7", "/no/such/socket", f"127.0.0.1:{port}"):
+        for server in ("/no/such/socket", f"127.0.0.1:{port}"):
             with self.subTest(server):
                 self.assertEqual(self.errors(server, retries=0), [mxkv.ConnectionLost] * 4)
+        with patch("socket.getaddrinfo", side_effect=socket.gaierror(-2, "Name or service not known")):
+            self.assertEqual(self.errors("no-such-host.invalid", retries=0), [mxkv.ConnectionLost] * 4)
+
+    def test_an_empty_prefix_is_not_deleted(self):
+        with self.assertRaises(mxkv.ClientError):
+            mxkv.Client("127.0.0.1:1").delete_range("")
 
     def test_a_server_that_never_answers_is_a_time_out(self):
         silent = self.listener()
@@ -98,7 +112,6 @@ class ErrorsTest(unittest.TestCase):
         self.assertEqual((mxkv.AsyncClient("h")._connect_timeout, mxkv.AsyncClient("h")._timeout), (1, 3))
 
     def test_a_server_without_tls_fails_tls(self):
-        import threading
         plain = self.listener()
 
         def answer() -> None:

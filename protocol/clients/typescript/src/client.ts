@@ -2,7 +2,7 @@ import { nameOf, optionsOf } from "./address.js";
 import { Batch } from "./batch.js";
 import { type ClientOptions, Connection, requestTimeoutMs } from "./connection.js";
 import { AnswerError, ClientClosed, ConnectionLost } from "./errors.js";
-import { type StoreOptions, countLine, countRequest, deleteLine, exptime, getRequest, storeLine, touchLine, writeRequest } from "./keys.js";
+import { type StoreOptions, countLine, countRequest, deleteLine, exptime, getRequest, statsRequest, storeLine, touchLine, writeRequest } from "./keys.js";
 import { Pipeline } from "./pipeline.js";
 import {
   type Branch, type Item, type Numbers, type Page, type Range, type ScanOptions, type Size,
@@ -111,6 +111,11 @@ export class Client {
     return this.#ask(single(lineOf("version"), "always", (reply) => reply.expecting("VERSION").words.slice(1).join(" ")));
   }
 
+  /** The statistics of a group, or the general ones if none is named. */
+  stats(group = ""): Promise<Map<string, string>> {
+    return this.#ask(statsRequest(group));
+  }
+
   /**
    * Walks through a range, a page at a time. A key that is there from the first page to the last is told, none is told twice, and keys
    * come in strict order, whatever others write meanwhile. After a lost connection it goes on behind the last page.
@@ -162,7 +167,7 @@ export class Client {
     } while (cursor !== undefined);
   }
 
-  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. */
+  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. An empty prefix is refused. */
   async deleteRange(range: Range): Promise<number> {
     let total = 0;
     let cursor: string | undefined;

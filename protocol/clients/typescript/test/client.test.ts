@@ -254,3 +254,9 @@ test("a hook sees each request and its error", async () => {
   watched.close();
   assert.deepEqual(seen, [["ms", name, false], ["ma", name, true]]);
 });
+
+test("statistics come by group", async () => {
+  assert.ok((await client.stats()).has("uptime"));
+  assert.ok((await client.stats("settings")).has("maxbytes"));
+  await assert.rejects(async () => client.stats("a\r\nb"), ClientError);
+});

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import net from "node:net";
 import { test } from "node:test";
 import { nameOf, optionsOf } from "../src/address.js";
-import { BadAddress, Client, ClientClosed, ConnectionLost, RequestTimeout, Servers, TlsFailed } from "../src/index.js";
+import { BadAddress, Client, ClientClosed, ClientError, ConnectionLost, RequestTimeout, Servers, TlsFailed } from "../src/index.js";
 
 const addresses = ["10.0.0.1:11211", "10.0.0.2:11211", "10.0.0.3:7", "cache.example:11211"];
 
@@ -42,6 +42,13 @@ test("keys belong to the servers that npm's memcached chooses", () => {
   }
   assert.deepEqual([...chosen].sort(), addresses);
   assert.throws(() => new Servers([]), BadAddress);
+});
+
+test("an empty prefix is not deleted", async () => {
+  const client = new Client("127.0.0.1:1", { retries: 0 });
+  await assert.rejects(client.deleteRange({ prefix: "" }), ClientError);
+  await assert.rejects(client.deleteRange({}), ConnectionLost);
+  client.close();
 });
 
 test("errors of connections have classes", async () => {

@@ -256,6 +256,11 @@ public final class MxkvClient implements AutoCloseable {
     return pool.ask(Lines.of("version"), Pool.Repeat.ALWAYS, in -> Reply.read(in).expecting("VERSION")).words().get(1);
   }
 
+  /** The statistics of a group, or the general ones if it is empty. */
+  public Map<String, String> stats(String group) {
+    return ranges.stats(group);
+  }
+
   /** Key and value of all keys of a range, in order. */
   public Iterable<Item> scan(Range where) {
     return scan(where, ScanOptions.ALL);
@@ -303,7 +308,7 @@ public final class MxkvClient implements AutoCloseable {
     return () -> Ranges.walk((cursor, seen) -> ranges.branches(where, Key.of(delimiter), cursor));
   }
 
-  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. */
+  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. An empty prefix is refused. */
   public long deleteRange(Range where) {
     return ranges.remove(where, "");
   }

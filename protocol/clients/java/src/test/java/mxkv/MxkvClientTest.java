@@ -163,6 +163,13 @@ class MxkvClientTest {
   }
 
   @Test
+  void statisticsComeByGroup() {
+    assertTrue(client.stats("").containsKey("uptime"));
+    assertTrue(client.stats("settings").containsKey("maxbytes"));
+    assertThrows(MxkvException.Client.class, () -> client.stats("a\r\nb"));
+  }
+
+  @Test
   void aPipelineExecutesEachOperationByItself() {
     client.set("there", "1");
     List<Outcome<?>> made = new ArrayList<>();

@@ -30,6 +30,14 @@ class OptionsTest {
   }
 
   @Test
+  void anEmptyPrefixIsNotDeleted() {
+    try (MxkvClient client = MxkvClient.builder("127.0.0.1:1").retries(0).build()) {
+      assertThrows(MxkvException.Client.class, () -> client.deleteRange(Range.prefix("")));
+      assertThrows(MxkvException.Connection.class, () -> client.deleteRange(Range.all()));
+    }
+  }
+
+  @Test
   void timeoutsAreSetByDefault() {
     MxkvClient.Builder options = MxkvClient.builder("h");
     assertEquals(List.of(1000, 3000), List.of(options.connectTimeoutMs, options.timeoutMs));
