@@ -3,11 +3,13 @@
 import os
 import re
 import shutil
+import zipfile
 
 from common import LibraryCase, machine
 import registries
 
 CLIENTS = machine.REPOSITORY / "protocol" / "clients"
+VERSION = "0.1.0"
 
 
 @machine.needs(machine.long_only(), machine.missing("mvn", "javac", "java"))
@@ -15,11 +17,17 @@ class MxkvJavaTest(LibraryCase):
     def test_all_that_java_tests(self):
         # A copy: Maven builds beside the sources.
         sources = shutil.copytree(CLIENTS, self.directory / "clients", ignore=shutil.ignore_patterns("target", "python", "go"))
-        said = registries.run_installer("Maven Central", "mvn", "--batch-mode", "--projects", "java", "package", cwd=sources,
+        said = registries.run_installer("Maven Central", "mvn", "--batch-mode", "--projects", "java", "verify", cwd=sources,
                                         env=os.environ | self.ways())
         found = re.findall(r"Tests run: (\d+), Failures: 0, Errors: 0, Skipped: 0", said)
-        self.assertGreaterEqual(int(found[-1]), 16, said)
-        self.assertTrue(list((sources / "java" / "target").glob("mxkv-client-*.jar")))
+        self.assertGreaterEqual(int(found[-1]), 28, said)
+        built = {path.name: zipfile.ZipFile(path).namelist() for path in (sources / "java" / "target").glob("mxkv-client-*.jar")}
+        self.assertEqual(len(built), 3, built)
+        for ending, name in ((".jar", "META-INF/LICENSE"), ("-sources.jar", "mxkv/MxkvClient.java"), ("-javadoc.jar", "mxkv/MxkvClient.html")):
+            self.assertTrue(any(file.endswith(name) for file in built[f"mxkv-client-{VERSION}{ending}"]), ending)
+        pom = (sources / "java" / "pom.xml").read_text(encoding="utf-8")
+        for element in ("name", "description", "url", "licenses", "developers", "scm"):  # Maven Central refuses a library without
+            self.assertIn(f"\n  <{element}>", pom)
 
     def test_it_builds_without_a_server(self):
         sources = shutil.copytree(CLIENTS, self.directory / "alone", ignore=shutil.ignore_patterns("target", "python", "go"))

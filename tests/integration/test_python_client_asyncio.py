@@ -19,7 +19,7 @@ class AsyncCase(ServerCase, unittest.IsolatedAsyncioTestCase):
 
     async def client(self, port=None, **arguments) -> mxkv.AsyncClient:
         client = mxkv.AsyncClient(("127.0.0.1", port or self.server.port), retry_wait=0.001,
-                                  **{"timeout": patience(20), **arguments})
+                                  **{"timeout": patience(20), "connect_timeout": patience(20), **arguments})
         self.addAsyncCleanup(client.close)
         return client
 
@@ -205,7 +205,7 @@ class AsyncDoorsTest(GuardedCase, unittest.IsolatedAsyncioTestCase):
 
         def open_(port, context, password="secret word"):
             return mxkv.AsyncClient(("127.0.0.1", port), user="ann", password=password, tls_context=context, retry_wait=0.001,
-                                    timeout=patience(20))
+                                    timeout=patience(20), connect_timeout=patience(20))
 
         async with open_(proxy.port, self.trusting()) as client:
             await client.set("large", b"x" * 900_000)
@@ -215,10 +215,10 @@ class AsyncDoorsTest(GuardedCase, unittest.IsolatedAsyncioTestCase):
             self.assertEqual(proxy.cuts, 3)
         async with open_(ways["mutual_tls"], self.trusting(self.identity)) as client:
             self.assertEqual([key async for key in client.scan(values=False)], [b"large"])
-        for way, context, password, kind in (("tls", ssl.create_default_context(), "secret word", ssl.SSLCertVerificationError),
+        for way, context, password, kind in (("tls", ssl.create_default_context(), "secret word", mxkv.TlsFailed),
                                              ("tls", self.trusting(), "wrong", mxkv.AuthenticationFailed),
-                                             ("mutual_tls", self.trusting(), "secret word", (ssl.SSLError, mxkv.ConnectionLost)),
-                                             ("login", self.trusting(), "secret word", (ssl.SSLError, mxkv.ConnectionLost))):
+                                             ("mutual_tls", self.trusting(), "secret word", (mxkv.TlsFailed, mxkv.ConnectionLost)),
+                                             ("login", self.trusting(), "secret word", (mxkv.TlsFailed, mxkv.ConnectionLost))):
             async with open_(ways[way], context, password) as client:
                 with self.assertRaises(kind):
                     await client.get("large")

@@ -39,7 +39,7 @@ CASES = (
     (lambda: _ranges.tree(CODEC, "", b":", True, None), b"HD kuser: A2 B18\r\nHD kYSA= b A1 B4 ~\r\nEN A2 K1 B8 Gx\r\n",
      _ranges.Branches([_ranges.Branch(b"user:", 2, 18, True), _ranges.Branch(b"a ", 1, 4, False),
                        _ranges.Branch(None, 1, 8, True)], "x")),
-    (lambda: _ranges.remove(CODEC, "", False, None), b"HD A7 Gnext\r\n", _ranges.Removed(7, "next")),
+    (lambda: _ranges.remove(CODEC, _ranges.Range(), False, None), b"HD A7 Gnext\r\n", _ranges.Removed(7, "next")),
     (lambda: _ranges.touch(CODEC, "", 5, None), b"HD A7\r\n", 7),
     (lambda: _commands.get_many(CODEC, ["a", "b", "c"]), b"VA 2 f0 c5\r\n\r\n\r\nEN\r\nVA 1 f1 c6\r\nx\r\n",
      {"a": (b"\r\n", 5), "c": (b"x", 6)}),

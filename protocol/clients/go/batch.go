@@ -10,19 +10,20 @@ import (
 	"time"
 )
 
-// Outcome is the result of an operation of a batch, set once the batch was done.
+// Outcome is the result of an operation of a batch or pipeline, set once it was executed.
 type Outcome[T any] struct {
 	value T
 	err   error
 }
 
-// Value returns the result: ErrNotDone before the batch was done, ErrNotFound if a Get found no item.
+// Value returns the result: ErrNotDone before the execution, ErrNotFound if a Get found no item, in a pipeline the operation's error.
 func (o *Outcome[T]) Value() (T, error) { return o.value, o.err }
 
 // Batch gathers operations. Each operation sees the effects of the operations before it.
 type Batch struct {
 	lines bytes.Buffer
-	takes []func(reply) error
+	ends  []int // of each operation's line; begins with 0
+	takes []func(got reply, failed error) error
 	err   error // the first operation that cannot even be sent
 }
 
@@ -61,7 +62,7 @@ func (b *Batch) read(in replies) error {
 		return err
 	}
 	for number, take := range b.takes {
-		if err := take(got[number]); err != nil {
+		if err := take(got[number], nil); err != nil {
 			return err
 		}
 	}
@@ -70,43 +71,41 @@ func (b *Batch) read(in replies) error {
 
 // Get reads an item.
 func (b *Batch) Get(key string) *Outcome[Item] {
-	found := &Outcome[Item]{err: ErrNotDone}
 	line, err := getLine(key)
-	b.add([]byte(line), err, func(got reply) error {
+	return add(b, []byte(line), err, func(got reply) (Item, error) {
 		if got.value == nil {
-			found.err = &Error{"", -1, []error{ErrNotFound}}
-			return nil
+			return Item{}, &Error{"", -1, []error{ErrNotFound}}
 		}
-		found.value, found.err = itemOf(got, key)
-		return found.err
+		return itemOf(got, key)
 	})
-	return found
 }
 
 // Set stores a value.
-func (b *Batch) Set(key string, value []byte, options ...StoreOption) {
-	b.store("", key, value, options)
+func (b *Batch) Set(key string, value []byte, options ...StoreOption) *Outcome[bool] {
+	return b.store("", key, value, options)
 }
 
 // Add fails with ErrNotStored if the key is there.
-func (b *Batch) Add(key string, value []byte, options ...StoreOption) {
-	b.store(" ME", key, value, options)
+func (b *Batch) Add(key string, value []byte, options ...StoreOption) *Outcome[bool] {
+	return b.store(" ME", key, value, options)
 }
 
 // Replace fails with ErrNotStored if the key is not there.
-func (b *Batch) Replace(key string, value []byte, options ...StoreOption) {
-	b.store(" MR", key, value, options)
+func (b *Batch) Replace(key string, value []byte, options ...StoreOption) *Outcome[bool] {
+	return b.store(" MR", key, value, options)
 }
 
 // Append fails with ErrNotStored if the key is not there.
-func (b *Batch) Append(key string, data []byte) { b.store(" MA", key, data, nil) }
+func (b *Batch) Append(key string, data []byte) *Outcome[bool] { return b.store(" MA", key, data, nil) }
 
 // Prepend fails with ErrNotStored if the key is not there.
-func (b *Batch) Prepend(key string, data []byte) { b.store(" MP", key, data, nil) }
+func (b *Batch) Prepend(key string, data []byte) *Outcome[bool] {
+	return b.store(" MP", key, data, nil)
+}
 
 // CompareAndSwap fails with ErrStale if the key has another unique, with ErrNotFound if it is not there.
-func (b *Batch) CompareAndSwap(key string, value []byte, unique uint64, options ...StoreOption) {
-	b.store("", key, value, append(slices.Clone(options), ifUnique(unique)))
+func (b *Batch) CompareAndSwap(key string, value []byte, unique uint64, options ...StoreOption) *Outcome[bool] {
+	return b.store("", key, value, append(slices.Clone(options), ifUnique(unique)))
 }
 
 // Delete tells whether the key was there.
@@ -137,41 +136,52 @@ func (b *Batch) IncrementFrom(key string, initial, delta uint64) *Outcome[uint64
 	return b.count(key, fmt.Sprintf("ma %%s%%s v N0 J%d D%d\r\n", initial, delta))
 }
 
-func (b *Batch) store(mode, key string, value []byte, options []StoreOption) {
+func (b *Batch) store(mode, key string, value []byte, options []StoreOption) *Outcome[bool] {
 	line, err := storeLine(mode, key, value, options)
-	b.add(line, err, func(reply) error { return nil })
+	return add(b, line, err, isDone)
 }
 
 func (b *Batch) change(key, format string) *Outcome[bool] {
-	made := &Outcome[bool]{err: ErrNotDone}
-	b.addFormat(key, format, func(got reply) error {
-		made.value, made.err = got.words[0] == "HD", nil
-		return nil
-	})
-	return made
+	line, err := formatLine(key, format)
+	return add(b, line, err, isDone)
 }
 
 func (b *Batch) count(key, format string) *Outcome[uint64] {
-	made := &Outcome[uint64]{err: ErrNotDone}
-	b.addFormat(key, format, func(got reply) error {
-		made.value, made.err = numberOf(got)
-		return made.err
-	})
-	return made
+	line, err := formatLine(key, format)
+	return add(b, line, err, numberOf)
 }
 
-func (b *Batch) addFormat(key, format string, take func(reply) error) {
+func isDone(got reply) (bool, error) { return got.words[0] == "HD", nil }
+
+func formatLine(key, format string) ([]byte, error) {
 	word, flag, err := keyWords(key)
-	b.add(fmt.Appendf(nil, format, word, flag), err, take)
+	return fmt.Appendf(nil, format, word, flag), err
 }
 
-func (b *Batch) add(line []byte, err error, take func(reply) error) {
+// add gathers an operation with its line, or with the error that its line cannot be made for.
+func add[T any](b *Batch, line []byte, err error, read func(reply) (T, error)) *Outcome[T] {
 	if err != nil && b.err == nil {
 		b.err = err
 		if known, fine := err.(*Error); fine {
 			known.Operation = len(b.takes)
 		}
 	}
+	if b.ends == nil {
+		b.ends = []int{0}
+	}
 	b.lines.Write(line)
-	b.takes = append(b.takes, take)
+	b.ends = append(b.ends, b.lines.Len())
+	made := &Outcome[T]{err: ErrNotDone}
+	b.takes = append(b.takes, func(got reply, failed error) error {
+		if failed != nil {
+			made.err = failed
+			return nil
+		}
+		made.value, made.err = read(got)
+		if isAnswer(made.err) {
+			return nil
+		}
+		return made.err
+	})
+	return made
 }

@@ -1,6 +1,7 @@
 package mxkv
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -14,11 +15,14 @@ type Options struct {
 	User, Password string        // logs in on each new connection, if User is not empty
 	TLS            *tls.Config   // speaks TLS, if not nil
 	MaxConnections int           // 8 if 0; a request waits while all are taken
-	DialTimeout    time.Duration // for a new connection with its handshakes; 0: what the context allows
-	Timeout        time.Duration // for each request; 0: what the context allows
+	DialTimeout    time.Duration // for a new connection with its handshakes; 1 s if 0; what the context allows if negative
+	Timeout        time.Duration // for each request; 3 s if 0; what the context allows if negative
 	Retries        int           // how often a read is sent again after its connection was lost; 2 if 0, none if negative
 	RetryWait      time.Duration // before the first retry; each further one waits twice as long; 50 ms if 0
 	RetryWrites    bool          // also send idempotent writes again: Set, Delete, Touch, and writes of ranges
+	// Hook is called before each request, with its command, such as "mr", and the server's address. The function that it returns
+	// is called after the request with all its retries. The returned context is the request's.
+	Hook func(ctx context.Context, command, address string) (context.Context, func(error))
 	// Dial opens a connection; a net.Dialer does if it is nil.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -44,6 +48,12 @@ func New(address string, options Options) *Client {
 	if options.RetryWait <= 0 {
 		options.RetryWait = 50 * time.Millisecond
 	}
+	if options.DialTimeout == 0 {
+		options.DialTimeout = time.Second
+	}
+	if options.Timeout == 0 {
+		options.Timeout = 3 * time.Second
+	}
 	if options.Dial == nil {
 		options.Dial = (&net.Dialer{}).DialContext
 	}
@@ -61,6 +71,17 @@ func (c *Client) Close() error {
 
 // do sends a request and reads its reply, and retries it if that is safe.
 func (c *Client) do(ctx context.Context, asked request) error {
+	if c.options.Hook == nil {
+		return c.retry(ctx, asked)
+	}
+	command := bytes.Fields(asked.data[:min(len(asked.data), 20)])[0]
+	ctx, end := c.options.Hook(ctx, string(command), c.address)
+	err := c.retry(ctx, asked)
+	end(err)
+	return err
+}
+
+func (c *Client) retry(ctx context.Context, asked request) error {
 	again := asked.repeat == always || (asked.repeat == ifAsked && c.options.RetryWrites)
 	wait := c.options.RetryWait
 	for attempt := 0; ; attempt++ {
@@ -82,7 +103,7 @@ func (c *Client) once(ctx context.Context, asked request) error {
 	case c.room <- struct{}{}:
 		defer func() { <-c.room }()
 	case <-ctx.Done():
-		return ctx.Err()
+		return ended(ctx.Err())
 	}
 	ctx, cancel := withTimeout(ctx, c.options.Timeout)
 	defer cancel()

@@ -32,10 +32,6 @@ func (c *Client) dial(ctx context.Context) (*connection, error) {
 		secured := tls.Client(raw, c.tlsConfig())
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = raw.Close()
-			var distrusted *tls.CertificateVerificationError
-			if errors.As(err, &distrusted) {
-				return nil, fmt.Errorf("mxkv: %w", err)
-			}
 			return nil, lost(ctx, err)
 		}
 		raw = secured
@@ -66,7 +62,7 @@ func login(user, password string) request {
 // ask sends a request and reads its reply. After an error that is no *Error the connection must be closed.
 func (c *connection) ask(ctx context.Context, asked request) error {
 	if err := ctx.Err(); err != nil {
-		return err
+		return ended(err)
 	}
 	// A deadline in the past ends a read or write that waits.
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })
@@ -75,7 +71,7 @@ func (c *connection) ask(ctx context.Context, asked request) error {
 		err = asked.read(c.replies)
 	}
 	if !stop() {
-		return fmt.Errorf("mxkv: %w", context.Cause(ctx)) // the deadline may have been set already, whatever was read
+		return ended(context.Cause(ctx)) // the deadline may have been set already, whatever was read
 	}
 	if err == nil && !c.inStep() {
 		return fmt.Errorf("%w: the server sent more than was asked for", ErrProtocol)
@@ -91,13 +87,27 @@ func (c *connection) inStep() bool { return c.replies.in.Buffered() == 0 }
 
 func lost(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
-		return fmt.Errorf("mxkv: %w", cause)
+		return ended(cause)
 	}
 	// A dialer watches the deadline itself, and may report it before the context does.
 	if deadline, set := ctx.Deadline(); set && !time.Now().Before(deadline) {
-		return fmt.Errorf("mxkv: %w: %w", context.DeadlineExceeded, err)
+		return fmt.Errorf("%w: %w: %w", ErrTimeout, context.DeadlineExceeded, err)
+	}
+	var distrusted *tls.CertificateVerificationError
+	var noRecord tls.RecordHeaderError
+	var alert tls.AlertError
+	if errors.As(err, &distrusted) || errors.As(err, &noRecord) || errors.As(err, &alert) {
+		return fmt.Errorf("%w: %w", ErrTLS, err)
 	}
 	return fmt.Errorf("%w: %w", ErrConnection, err)
+}
+
+// ended is the error of a request whose context ended, by this cause.
+func ended(cause error) error {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrTimeout, cause)
+	}
+	return fmt.Errorf("mxkv: %w", cause)
 }
 
 func withTimeout(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {

@@ -140,7 +140,7 @@ func (c *Client) branches(ctx context.Context, where Range, delimiter, cursor st
 }
 
 // DeleteRange deletes all keys of a range, page by page, and returns their number. Other clients see the state in between, and
-// keys stored meanwhile may be deleted, too. Count returns the number beforehand.
+// keys stored meanwhile may be deleted, too. Count returns the number beforehand. Prefix("") is refused: Range{} is all keys.
 func (c *Client) DeleteRange(ctx context.Context, where Range) (total int64, err error) {
 	for cursor := ""; ; {
 		removed, next, err := c.remove(ctx, where, "", cursor)
@@ -159,6 +159,9 @@ func (c *Client) DeleteRangeAtOnce(ctx context.Context, where Range) (int64, err
 }
 
 func (c *Client) remove(ctx context.Context, where Range, how, cursor string) (removed int64, next string, err error) {
+	if where.emptyPrefix {
+		return 0, "", wrong("an empty prefix would delete all keys: name them by Range{}")
+	}
 	line, err := goingOn("mx "+where.words(false)+how, cursor)
 	if err != nil {
 		return 0, "", err

@@ -11,7 +11,7 @@
 // is never taken for another request's.
 //
 // Reads are sent again if their connection was lost. Writes are not, unless [Options] allows it, because it is unknown whether
-// they took effect. All errors of the server are *[Error] and match, by errors.Is, the kinds that begin with Err.
+// they took effect. All errors match, by errors.Is, the kinds that begin with Err. The server's errors are *[Error].
 //
 // Keys are strings of any bytes, 1 to 250 of them.
 package mxkv

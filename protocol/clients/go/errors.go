@@ -22,14 +22,17 @@ var (
 	ErrJournal        = errors.New("mxkv: the server cannot write its journal")
 	ErrConnection     = errors.New("mxkv: no connection, or it was lost")
 	ErrProtocol       = errors.New("mxkv: malformed reply")
-	ErrNotDone        = errors.New("mxkv: the batch was not executed yet")
+	ErrTimeout        = errors.New("mxkv: no reply in time")
+	ErrTLS            = errors.New("mxkv: TLS failed, for example by a certificate without trust")
+	ErrAddress        = errors.New("mxkv: no address of a server")
+	ErrNotDone        = errors.New("mxkv: the operation was not executed yet")
 	ErrClosed         = errors.New("mxkv: the client is closed")
 )
 
 // Error is an error that the server answered. The connection stays usable.
 type Error struct {
 	Text      string // in the server's words
-	Operation int    // which operation of a batch failed, from 0; -1 outside of one
+	Operation int    // which operation of a batch or pipeline failed, from 0; otherwise -1
 	kinds     []error
 }
 
@@ -39,7 +42,7 @@ func (e *Error) Error() string {
 		text += ": " + e.Text
 	}
 	if e.Operation >= 0 {
-		text = fmt.Sprintf("%s (operation %d of the batch)", text, e.Operation)
+		text = fmt.Sprintf("%s (operation %d)", text, e.Operation)
 	}
 	return text
 }

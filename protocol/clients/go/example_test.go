@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"mxkv"
+	mxkv "github.com/mxkv/mxkv/protocol/clients/go"
 )
 
 func ExampleClient_Scan() {

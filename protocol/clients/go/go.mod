@@ -1,3 +1,3 @@
-module mxkv
+module github.com/mxkv/mxkv/protocol/clients/go
 
 go 1.23

@@ -11,12 +11,13 @@ import (
 type Range struct {
 	prefix       string
 	start, stop  string
+	emptyPrefix  bool // made by Prefix(""), perhaps by mistake
 	excludeStart bool
 	includeStop  bool
 }
 
 // Prefix is all keys that begin with the prefix.
-func Prefix(prefix string) Range { return Range{prefix: prefix} }
+func Prefix(prefix string) Range { return Range{prefix: prefix, emptyPrefix: prefix == ""} }
 
 // Between is the keys from start (inclusive) to stop (exclusive). An empty key is no bound.
 func Between(start, stop string) Range { return Range{start: start, stop: stop} }

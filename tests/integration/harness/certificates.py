@@ -12,14 +12,15 @@ class Authority:
         self.directory = directory
         self.name = name
         self.file = directory / f"{name}.pem"
-        self._run("req", "-x509", *self._key(name), "-out", self.file, "-days", "30", "-subj", f"/CN={name}")
+        self._run("req", "-x509", *self._key(name), "-out", self.file, "-days", "30", "-subj", f"/CN={name}",
+                  "-addext", "keyUsage=critical,keyCertSign,cRLSign")  # which Python 3.13 asks for
 
     def sign(self, name: str, *, purpose: str = "serverAuth", until: datetime.datetime = None) -> tuple:
         """A certificate of `name`, for 127.0.0.1 and localhost. `until` in the past makes an expired certificate."""
         request, certificate = self.directory / f"{name}.csr", self.directory / f"{name}.pem"
         self._run("req", "-new", *self._key(name), "-out", request, "-subj", f"/CN={name}/O=example")
         extensions = self.directory / f"{name}.ext"
-        extensions.write_text(f"subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage={purpose}\n")
+        extensions.write_text(f"subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage={purpose}\nauthorityKeyIdentifier=keyid\n")
         when = ["-days", "30"]
         self._run("x509", "-req", "-in", request, "-CA", self.file, "-CAkey", self.directory / f"{self.name}.key",
                   "-CAcreateserial", "-extfile", extensions, "-out", certificate, *when)

@@ -1,5 +1,7 @@
 """A connection to a server that a test can cut. It checks nothing."""
 
+from __future__ import annotations  # for Python 3.9
+
 import contextlib
 import socket
 import threading

@@ -1,4 +1,4 @@
-"""Commands on ranges, and batches, for all clients that wait for each reply."""
+"""Commands on ranges, batches and pipelines, for all clients that wait for each reply."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, overload
 
 from . import _ranges
-from ._batch import Batch
+from ._batch import Batch, Pipeline
 from ._ranges import Branch, Item, Numbers, Page, Range, Show, Size, Where
 from ._wire import Codec, Key, Request, T, bytes_of
 
@@ -102,7 +102,8 @@ class RangeCommands:
                 return
 
     def delete_range(self, where: Where, *, dry_run: bool = False, atomic: bool = False) -> int:
-        """Deletes all keys of a range and returns their number; with `dry_run` only counts them.
+        """Deletes all keys of a range and returns their number; with `dry_run` only counts them. An empty prefix is refused:
+        `Range()` is all keys.
 
         It deletes page by page, and other clients see the state in between; keys stored meanwhile may be deleted, too. With
         `atomic` it deletes all keys at one moment, or none: RangeTooLarge if there are more than the server locks at once
@@ -130,6 +131,18 @@ class RangeCommands:
         yield gathered
         if gathered:
             self._ask(gathered._request())
+
+    @contextmanager
+    def pipeline(self) -> Iterator[Pipeline]:
+        """Operations that leave together when the block ends, each executed by itself: many requests in few round trips. If the
+        server refuses some, all others are executed, and then the first refusal is raised (ClientError, ServerError). NotStored,
+        NotFound and Stale come only with the operation's outcome.
+        """
+        gathered = Pipeline(self._codec)
+        yield gathered
+        refused = [error for request in gathered._requests() if (error := self._ask(request))]
+        if refused:
+            raise refused[0]
 
     def _walk(self, where: Where, values: bool, limit: int | None, page_items: int, show: Show) -> Iterator[Any]:
         for item in self._items(where, limit, page_items, show):

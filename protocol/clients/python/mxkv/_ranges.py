@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from ._wire import LONGEST_KEY, Codec, Key, Reading, Repeat, Reply, Request, bytes_of, needs_base64, number, told_key, unexpected
 from .errors import BadCursor, ClientError
@@ -25,7 +25,7 @@ class Range:
     include_stop: bool = False
 
 
-Where = Key | Range  # a key is a prefix; an empty one means all keys
+Where = Union[Key, Range]  # a key is a prefix; an empty one means all keys
 
 
 class Item(NamedTuple):
@@ -180,6 +180,9 @@ def tree(codec: Codec, where: Where, delimiter: bytes, exact: bool, cursor: str 
 
 
 def remove(codec: Codec, where: Where, atomic: bool, cursor: str | None) -> Request[Removed]:
+    if not isinstance(where, Range) and not codec.prefix + bytes_of(where):
+        raise ClientError("an empty prefix would delete all keys: name them by mxkv.Range()")
+
     def read() -> Reading[Removed]:
         reply = yield
         return Removed(number(_done(reply), b"A"), _cursor(reply))

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import ssl
 from dataclasses import dataclass
 
-from ._pymemcache import MemcacheUnexpectedCloseError
+from ._pymemcache import MemcacheIllegalInputError, MemcacheUnexpectedCloseError
 from ._wire import Repeat
-from .errors import ConnectionLost, MxkvError, RequestTimeout
+from .errors import ClientError, ConnectionLost, MxkvError, RequestTimeout, TlsFailed
 
 _LONGEST_WAIT_S = 1.0
-_LOST = (ConnectionError, EOFError, MemcacheUnexpectedCloseError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+_TIMEOUTS = (TimeoutError, socket.timeout, asyncio.TimeoutError)  # one type from Python 3.11 on
+_ENDED = (EOFError, MemcacheUnexpectedCloseError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 def named(error: BaseException) -> MxkvError | None:
-    """The mxkv error for an error of the socket; None for other errors."""
-    if isinstance(error, TimeoutError):
+    """The mxkv error for an error of the socket or of pymemcache; None for other errors."""
+    if isinstance(error, MxkvError):
+        return error
+    if isinstance(error, _TIMEOUTS):
         return RequestTimeout(str(error) or "no reply in time")
-    if isinstance(error, _LOST):
+    if isinstance(error, _ENDED):
         return ConnectionLost(str(error) or "the server closed the connection")
+    if isinstance(error, ssl.SSLError):
+        return TlsFailed(str(error))
+    if isinstance(error, OSError):  # also an unknown host, and a missing unix socket
+        return ConnectionLost(str(error) or "the connection was lost")
+    if isinstance(error, MemcacheIllegalInputError):
+        return ClientError(str(error))
     return None
 
 

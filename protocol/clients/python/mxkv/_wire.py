@@ -9,13 +9,13 @@ import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, Union
 
 from .errors import ERROR_WORDS, ClientError, ProtocolError, ReplyError, error_of
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
-Key = str | bytes
+Key = Union[str, bytes]
 
 LONGEST_KEY = 250
 _LONGEST_LINE = 1 << 16
@@ -39,9 +39,9 @@ class Reply(NamedTuple):
             raise error
         return self
 
-    def error(self) -> ReplyError | None:
+    def error(self, operation: int | None = None) -> ReplyError | None:
         """The error of an error line, else None."""
-        return error_of(self.line) if self.words[0] in ERROR_WORDS else None
+        return error_of(self.line, operation) if self.words[0] in ERROR_WORDS else None
 
     def flags(self) -> dict[bytes, bytes]:
         """The flags of a meta reply by letter; the several flags of M by two letters."""
@@ -111,6 +111,11 @@ class Request(Generic[T_co]):
     data: bytes
     read: Callable[[], Reading[T_co]]
     repeat: Repeat = Repeat.never
+
+    @property
+    def command(self) -> bytes:
+        """The first word."""
+        return self.data[:20].split(None, 1)[0]
 
 
 class Exchange(Generic[T]):

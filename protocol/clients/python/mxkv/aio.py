@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import islice
 from typing import Any, Literal, overload
 
 from . import _commands, _ranges
-from ._batch import Batch
-from ._pymemcache import normalize_server_spec
+from ._address import Server, address_of
+from ._batch import Batch, Pipeline
+from ._hooks import Hook, around
 from ._range_commands import PAGE
 from ._ranges import Branch, Item, Numbers, Page, Range, Show, Size, Where
 from ._retries import Retries, named
 from ._wire import Codec, Exchange, Key, PlainSerde, Repeat, Request, Serde, T, bytes_of
 from .errors import ReplyError
+
+if sys.version_info >= (3, 11):
+    timeout_after = asyncio.timeout
+else:
+    from async_timeout import timeout as timeout_after
 
 _AT_ONCE = 100  # keys whose requests leave before the first reply is read
 
@@ -50,20 +57,23 @@ class _Connection:
 
 class AsyncClient:
     """The commands of Client, to be awaited. All tasks share `max_connections`, and wait while all are taken.
-    `connect_timeout` is for a new connection with its handshakes, `timeout` for each request.
+    `connect_timeout` is for a new connection with its handshakes, `timeout` for each request. Client describes the
+    other arguments.
     """
 
-    def __init__(self, server: str | tuple[str, int] | list[Any], *, user: str | None = None, password: str = "",
-                 tls_context: ssl.SSLContext | None = None, max_connections: int = 8, connect_timeout: float | None = None,
-                 timeout: float | None = None, retries: int = 2, retry_wait: float = 0.05, retry_writes: bool = False,
-                 serde: Serde | None = None, key_prefix: Key = b"") -> None:
-        self._server = normalize_server_spec(server)
-        self._login = None if user is None else _commands.login(user, password)
-        self._tls_context = tls_context
+    def __init__(self, server: Server, *, user: str | None = None, password: str = "",
+                 tls_context: ssl.SSLContext | None = None, max_connections: int = 8, connect_timeout: float | None = 1,
+                 timeout: float | None = 3, hook: Hook | None = None, retries: int = 2, retry_wait: float = 0.05,
+                 retry_writes: bool = False, serde: Serde | None = None, key_prefix: Key = b"") -> None:
+        address = address_of(server, user, password, tls_context)
+        self._server, self._name, self._tls_context = address.place, address.name, address.tls_context
+        self._login = None if address.user is None else _commands.login(address.user, address.password)
+        self._hook = hook
         self._connect_timeout, self._timeout = connect_timeout, timeout
         self._retries = Retries(retries, retry_wait, retry_writes)
         self._codec = Codec(serde or PlainSerde(), bytes_of(key_prefix))
-        self._room = asyncio.Semaphore(max_connections)
+        self._max_connections = max_connections
+        self._room: asyncio.Semaphore | None = None  # made within the event loop, as Python 3.9 wants it
         self._idle: list[_Connection] = []
 
     async def __aenter__(self) -> AsyncClient:
@@ -91,7 +101,7 @@ class AsyncClient:
         found: dict[Key, tuple[Any, int]] = {}
         for some in _pieces(keys):
             part = await self._ask(_commands.get_many(self._codec, some))
-            found |= part
+            found.update(part)
         return found
 
     async def set(self, key: Key, value: Any, expire: int = 0, flags: int | None = None) -> bool:
@@ -231,6 +241,15 @@ class AsyncClient:
         if operations:
             await self._ask(operations._request())
 
+    @asynccontextmanager
+    async def pipeline(self) -> AsyncIterator[Pipeline]:
+        """As Client.pipeline, for `async with`."""
+        operations = Pipeline(self._codec)
+        yield operations
+        refused = [error for request in operations._requests() if (error := await self._ask(request))]
+        if refused:
+            raise refused[0]
+
     async def _walk(self, where: Where, values: bool, limit: int | None, page_items: int, show: Show) -> AsyncIterator[Any]:
         async for item in self._items(where, limit, page_items, show):
             yield (item.key, item.value) if values else item.key
@@ -249,6 +268,10 @@ class AsyncClient:
         return (await self._ask(_commands.store_many(self._codec, how, {key: value}, expire, flags, unique)))[key]
 
     async def _ask(self, request: Request[T]) -> T:
+        with around(self._hook, request.command, self._name):
+            return await self._retrying(request)
+
+    async def _retrying(self, request: Request[T]) -> T:
         attempt = 0
         while True:
             try:
@@ -260,15 +283,19 @@ class AsyncClient:
                     raise
                 self._drop_idle()  # if the server stopped, all of them are lost
                 if (pause := self._retries.pause(request.repeat, attempt, lost)) is None:
+                    if lost is error:
+                        raise
                     raise lost from error
             await asyncio.sleep(pause)
             attempt += 1
 
     async def _ask_once(self, request: Request[T]) -> T:
+        if self._room is None:
+            self._room = asyncio.Semaphore(self._max_connections)
         async with self._room:
             connection = self._take_idle() or await self._connect()
             try:
-                async with asyncio.timeout(self._timeout):
+                async with timeout_after(self._timeout):
                     result = await connection.ask(request)
             except ReplyError:
                 self._idle.append(connection)
@@ -293,7 +320,7 @@ class AsyncClient:
         self._idle.clear()
 
     async def _connect(self) -> _Connection:
-        async with asyncio.timeout(self._connect_timeout):
+        async with timeout_after(self._connect_timeout):
             if isinstance(self._server, tuple):
                 host, port = self._server
                 streams = await asyncio.open_connection(host, port, ssl=self._tls_context)

@@ -5,12 +5,15 @@ Not for use by two threads at once: PooledClient is.
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
 from . import _commands
+from ._address import Server, address_of
+from ._hooks import Hook, around
 from ._pymemcache import Client as _Base
 from ._range_commands import RangeCommands
 from ._retries import Retries, named
@@ -24,24 +27,33 @@ _SENT_AT_ONCE = 1000  # commands, before their replies are read
 class Client(RangeCommands, _Base):
     """All of pymemcache's Client, and the commands of ranges.
 
-    Beside pymemcache's arguments (`connect_timeout`, `timeout`, `serde`, `key_prefix`, `tls_context`, ...):
+    `server` is "host:port", (host, port), the path of a unix socket, or a URL: mxkv://user:password@host:port, mxkvs:// for TLS.
 
+    Beside pymemcache's arguments (`serde`, `key_prefix`, `tls_context`, ...):
+
+    connect_timeout  seconds for a new connection; None for ever
+    timeout          seconds for each send and receive; None for ever
     user, password   log in with these on each new connection
     retries          how often a read is sent again after its connection was lost. Time-outs are not retried.
     retry_wait       seconds before the first retry; each further one waits twice as long, a second at most
     retry_writes     also retry idempotent writes: set, delete, touch, and deleting and touching ranges
+    hook             returns a context manager for each request, from its command and the server's name
 
     Differences from pymemcache: writes wait for their replies (`default_noreply=False`), `str` keys and values are UTF-8,
     a key may have any bytes.
     """
 
-    def __init__(self, server: str | tuple[str, int] | list[Any], *, user: str | None = None, password: str = "",
-                 retries: int = 2, retry_wait: float = 0.05, retry_writes: bool = False, serde: Serde | None = None,
-                 default_noreply: bool = False, allow_unicode_keys: bool = True, encoding: str = "utf-8",
-                 no_delay: bool = True, **arguments: Any) -> None:
-        super().__init__(server, serde=serde or PlainSerde(), default_noreply=default_noreply, encoding=encoding,
+    def __init__(self, server: Server, *, user: str | None = None, password: str = "",
+                 tls_context: ssl.SSLContext | None = None, connect_timeout: float | None = 1, timeout: float | None = 3,
+                 hook: Hook | None = None, retries: int = 2, retry_wait: float = 0.05, retry_writes: bool = False,
+                 serde: Serde | None = None, default_noreply: bool = False, allow_unicode_keys: bool = True,
+                 encoding: str = "utf-8", no_delay: bool = True, **arguments: Any) -> None:
+        address = address_of(server, user, password, tls_context)
+        super().__init__(address.place, connect_timeout=connect_timeout, timeout=timeout, tls_context=address.tls_context,
+                         serde=serde or PlainSerde(), default_noreply=default_noreply, encoding=encoding,
                          allow_unicode_keys=allow_unicode_keys, no_delay=no_delay, **arguments)
-        self._login = None if user is None else _commands.login(user, password)
+        self._login = None if address.user is None else _commands.login(address.user, address.password)
+        self._name, self._hook = address.name, hook
         self._retries = Retries(retries, retry_wait, retry_writes)
         self._has_sent_silent = False  # on this connection, so an error may belong to a noreply command
 
@@ -50,9 +62,13 @@ class Client(RangeCommands, _Base):
         return Codec(self.serde, self.key_prefix)
 
     def _ask(self, request: Request[T]) -> T:
-        return self._trying(request.repeat, lambda: self._exchange(request))
+        return self._trying(request.command, request.repeat, lambda: self._exchange(request))
 
-    def _trying(self, repeat: Repeat, work: Callable[[], T]) -> T:
+    def _trying(self, command: bytes, repeat: Repeat, work: Callable[[], T]) -> T:
+        with around(self._hook, command, self._name):
+            return self._retrying(repeat, work)
+
+    def _retrying(self, repeat: Repeat, work: Callable[[], T]) -> T:
         """Does the work, and retries it if that is safe. Closes the connection after any error but an answer of the server."""
         attempt = 0
         while True:
@@ -67,6 +83,8 @@ class Client(RangeCommands, _Base):
                 if (lost := named(error)) is None:
                     raise
                 if (pause := self._retries.pause(repeat, attempt, lost)) is None:
+                    if lost is error:
+                        raise
                     raise lost from error
             time.sleep(pause)
             attempt += 1
@@ -111,7 +129,7 @@ class Client(RangeCommands, _Base):
 
     def _fetch_cmd(self, name: bytes, keys: Iterable[Any], expect_cas: bool, **more: Any) -> dict[Any, Any]:
         def fetch(some: Iterable[Any]) -> dict[Any, Any]:
-            return self._trying(Repeat.always, lambda: super(Client, self)._fetch_cmd(name, some, expect_cas, **more))
+            return self._trying(name, Repeat.always, lambda: super(Client, self)._fetch_cmd(name, some, expect_cas, **more))
         if name not in (b"get", b"gets"):
             return fetch(keys)
         keys = list(keys)
@@ -128,8 +146,8 @@ class Client(RangeCommands, _Base):
         stored: dict[Any, bool | None] = {}
         for some in _pieces([key for key in values if not self._is_binary(key)]):
             part = {key: values[key] for key in some}
-            stored |= self._trying(repeat, lambda part=part: super(Client, self)._store_cmd(  # type: ignore[misc]
-                name, part, expire, noreply, flags, cas))
+            stored.update(self._trying(name, repeat, lambda part=part: super(Client, self)._store_cmd(  # type: ignore[misc]
+                name, part, expire, noreply, flags, cas)))
             self._has_sent_silent |= noreply
         how = "set" if name == b"cas" else name.decode()
         for some in _pieces([key for key in values if self._is_binary(key)]):
@@ -143,7 +161,7 @@ class Client(RangeCommands, _Base):
         repeat = {b"version": Repeat.always, b"delete": Repeat.if_asked, b"touch": Repeat.if_asked}.get(cmd_name, Repeat.never)
         lines = []
         for some in _pieces(cmds):
-            lines += self._trying(repeat, lambda some=some: super(Client, self)._misc_cmd(some, cmd_name, noreply))  # type: ignore[misc]
+            lines += self._trying(cmd_name, repeat, lambda some=some: super(Client, self)._misc_cmd(some, cmd_name, noreply))  # type: ignore[misc]
             self._has_sent_silent |= noreply
         return lines
 

@@ -14,10 +14,10 @@ class MxkvError(MemcacheError):
 
 
 class ReplyError(MxkvError):
-    """The server refused. `operation` is the number of the failed operation of a batch, from 0; None outside of a batch."""
+    """The server refused. `operation` is the number of the failed operation of a batch or pipeline, from 0; otherwise None."""
 
     def __init__(self, text: str, operation: int | None = None) -> None:
-        super().__init__(text if operation is None else f"operation {operation} of the batch: {text}")
+        super().__init__(text if operation is None else f"operation {operation}: {text}")
         self.text = text
         self.operation = operation
 
@@ -59,23 +59,33 @@ class JournalFailed(ServerError):
 
 
 class NotFound(ReplyError):
-    """In a batch: there is no such key."""
+    """In a batch or pipeline: there is no such key."""
 
 
 class NotStored(ReplyError):
-    """In a batch: `add` of an existing key, or `replace`, `append` or `prepend` of a missing one."""
+    """In a batch or pipeline: `add` of an existing key, or `replace`, `append` or `prepend` of a missing one."""
 
 
 class Stale(ReplyError):
     """The key has another unique by now."""
 
 
+class BadAddress(MxkvError, ValueError):
+    """The text is no address of a server."""
+
+
 class ConnectionLost(MxkvError, ConnectionError):
-    """No connection, or it ended before the reply did. Whether a write took effect is not known."""
+    """No connection, or it ended before the reply did. Whether a write took effect is not known. Its cause (`__cause__`) is the
+    error of the socket, for example of an unknown host.
+    """
 
 
 class RequestTimeout(MxkvError, TimeoutError):
     """No reply in time. Whether a write took effect is not known."""
+
+
+class TlsFailed(MxkvError, ConnectionError):
+    """TLS failed, for example because a certificate is not trusted or missing. Not retried."""
 
 
 class ProtocolError(MxkvError, MemcacheUnknownError):
@@ -118,12 +128,17 @@ def error_of(line: bytes, operation: int | None = None) -> ReplyError | None:
     return None
 
 
+def error_of_code(code: bytes, operation: int) -> ReplyError | None:
+    """The error that the code of an operation's reply stands for, or None."""
+    if code not in _OUTCOMES:
+        return None
+    kind, text = _OUTCOMES[code]
+    return kind(text, operation)
+
+
 def batch_error(number: int, why: bytes) -> ReplyError:
     """The error of a batch that operation `number`, counted from 0, made fail."""
-    if why in _OUTCOMES:
-        kind, text = _OUTCOMES[why]
-        return kind(text, number)
-    return error_of(why, number) or ClientError(why.decode("utf-8", "replace"), number)
+    return error_of_code(why, number) or error_of(why, number) or ClientError(why.decode("utf-8", "replace"), number)
 
 
 def _first(kinds: dict[bytes, type[ReplyError]], text: bytes, otherwise: type[ReplyError]) -> type[ReplyError]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ._address import Server, address_of
 from ._pymemcache import ObjectPool
 from ._pymemcache import PooledClient as _Base
 from ._range_commands import RangeCommands
@@ -50,10 +51,10 @@ class PooledClient(RangeCommands, _Base):
     A range takes one for each page.
     """
 
-    def __init__(self, server: str | tuple[str, int] | list[Any], *, max_pool_size: int = 8, pool_idle_timeout: float = 0,
+    def __init__(self, server: Server, *, max_pool_size: int = 8, pool_idle_timeout: float = 0,
                  serde: Serde | None = None, key_prefix: str | bytes = b"", **arguments: Any) -> None:
         self._arguments = {"serde": serde or PlainSerde(), "key_prefix": key_prefix, **arguments}
-        super().__init__(server, serde=self._arguments["serde"], key_prefix=key_prefix)
+        super().__init__(address_of(server, None, "", None).place, serde=self._arguments["serde"], key_prefix=key_prefix)
         self._server = server
         self.client_pool = _WaitingPool(self.client_pool, max_pool_size, pool_idle_timeout)
 

@@ -1,7 +1,9 @@
+import { nameOf, optionsOf } from "./address.js";
 import { Batch } from "./batch.js";
-import { type ClientOptions, Connection } from "./connection.js";
-import { AnswerError, ConnectionLost, MxkvError } from "./errors.js";
-import { type StoreOptions, countLine, countRequest, deleteLine, exptime, getRequest, storeLine, touchLine, writeRequest } from "./keys.js";
+import { type ClientOptions, Connection, requestTimeoutMs } from "./connection.js";
+import { AnswerError, ClientClosed, ConnectionLost } from "./errors.js";
+import { type StoreOptions, countLine, countRequest, deleteLine, exptime, getRequest, statsRequest, storeLine, touchLine, writeRequest } from "./keys.js";
+import { Pipeline } from "./pipeline.js";
 import {
   type Branch, type Item, type Numbers, type Page, type Range, type ScanOptions, type Size,
   numbersRequest, pageRequest, removeRequest, sizeRequest, touchRequest, treeRequest,
@@ -22,10 +24,13 @@ export class Client {
   #room: number;
   #closed = false;
 
-  /** It connects when it has to. */
-  constructor(options: ClientOptions = {}) {
-    this.#options = options;
-    this.#room = options.maxConnections ?? 8;
+  /**
+   * A server is an object with its place, or text: `host`, `host:port`, the path of a unix socket, or a URL:
+   * `mxkv://user:password@host:port`, `mxkvs://` for TLS, `mxkv:///path`. Options take precedence. It connects when it has to.
+   */
+  constructor(server: string | ClientOptions = {}, options: ClientOptions = {}) {
+    this.#options = { ...(typeof server === "string" ? optionsOf(server) : server), ...options };
+    this.#room = this.#options.maxConnections ?? 8;
   }
 
   /** Closes the connections; requests on their way end first. */
@@ -106,6 +111,11 @@ export class Client {
     return this.#ask(single(lineOf("version"), "always", (reply) => reply.expecting("VERSION").words.slice(1).join(" ")));
   }
 
+  /** The statistics of a group, or the general ones if none is named. */
+  stats(group = ""): Promise<Map<string, string>> {
+    return this.#ask(statsRequest(group));
+  }
+
   /**
    * Walks through a range, a page at a time. A key that is there from the first page to the last is told, none is told twice, and keys
    * come in strict order, whatever others write meanwhile. After a lost connection it goes on behind the last page.
@@ -157,7 +167,7 @@ export class Client {
     } while (cursor !== undefined);
   }
 
-  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. */
+  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. An empty prefix is refused. */
   async deleteRange(range: Range): Promise<number> {
     let total = 0;
     let cursor: string | undefined;
@@ -190,7 +200,41 @@ export class Client {
     return result;
   }
 
+  /**
+   * Executes what `gather` gathers in few round trips, each operation by itself; nothing is sent if it throws. Returns what it returned.
+   * If the server refuses operations, it executes all others, and the first refusal is thrown (ClientError, ServerError). NotStored,
+   * NotFound and Stale come only with the operation's outcome.
+   */
+  async pipeline<T>(gather: (pipeline: Pipeline) => T): Promise<T> {
+    const pipeline = new Pipeline();
+    const result = gather(pipeline);
+    let refused: AnswerError | undefined;
+    for (const request of pipeline.requests()) {
+      const refusal = await this.#ask(request);
+      refused ??= refusal;
+    }
+    if (refused) {
+      throw refused;
+    }
+    return result;
+  }
+
   async #ask<T>(request: Request<T>): Promise<T> {
+    const end = this.#options.hook?.(request.data.toString("latin1", 0, 20).split(/\s/, 1)[0]!, nameOf(this.#options));
+    if (!end) {
+      return this.#retry(request);
+    }
+    try {
+      const result = await this.#retry(request);
+      end();
+      return result;
+    } catch (error) {
+      end(error);
+      throw error;
+    }
+  }
+
+  async #retry<T>(request: Request<T>): Promise<T> {
     const again = request.repeat === "always" || (request.repeat === "if asked" && this.#options.retryWrites === true);
     for (let attempt = 0; ; ++attempt) {
       try {
@@ -212,7 +256,7 @@ export class Client {
     await this.#enter();
     try {
       if (this.#closed) {
-        throw new MxkvError("the client is closed");
+        throw new ClientClosed("the client is closed");
       }
       let connection = this.#idle.pop();
       while (connection && !connection.usable) {
@@ -220,7 +264,7 @@ export class Client {
       }
       connection ??= await Connection.open(this.#options);
       try {
-        return await connection.ask(request, this.#options.timeoutMs);
+        return await connection.ask(request, this.#options.timeoutMs ?? requestTimeoutMs);
       } catch (error) {
         if (!(error instanceof AnswerError)) {
           connection.close();

@@ -1,7 +1,11 @@
 import net from "node:net";
 import tls from "node:tls";
-import { AnswerError, ConnectionLost, ProtocolError, RequestTimeout } from "./errors.js";
+import { defaultHost, defaultPort } from "./address.js";
+import { AnswerError, ConnectionLost, MxkvError, ProtocolError, RequestTimeout, TlsFailed } from "./errors.js";
 import { type Request, ReplyReader, lineOf, single } from "./wire.js";
+
+export const connectTimeoutMs = 1000;
+export const requestTimeoutMs = 3000;
 
 /** How to connect to a server. */
 export interface ClientOptions {
@@ -18,14 +22,19 @@ export interface ClientOptions {
   readonly password?: string;
   /** 8 if not told; who finds all taken waits. */
   readonly maxConnections?: number;
-  /** For a new connection with its handshakes. */
+  /** For a new connection with its handshakes; 1000 if not told, Infinity waits for ever. */
   readonly connectTimeoutMs?: number;
-  /** For each request. */
+  /** For each request; 3000 if not told, Infinity waits for ever. */
   readonly timeoutMs?: number;
   /** How often a read is sent again after its connection was lost; 2 if not told. */
   readonly retries?: number;
   /** Also send again what leaves the same if done twice: set, delete, touch, and those of ranges. */
   readonly retryWrites?: boolean;
+  /**
+   * Called before each request, with its command, such as "mr", and the server's name, such as "localhost:11211". The function that it
+   * returns is called after the request with all its retries, with the error if it failed.
+   */
+  readonly hook?: (command: string, server: string) => (error?: unknown) => void;
 }
 
 interface Waiting {
@@ -40,7 +49,7 @@ export class Connection {
 
   private constructor(private readonly socket: net.Socket) {
     socket.on("data", (data: Buffer) => (this.#waiting ? this.#waiting.feed(data) : this.close()));
-    socket.on("error", (error) => this.#end(new ConnectionLost(error.message, { cause: error })));
+    socket.on("error", (error) => this.#end(named(error)));
     socket.on("close", () => this.#end(new ConnectionLost("the server closed the connection")));
   }
 
@@ -51,7 +60,7 @@ export class Connection {
       const credentials = Buffer.from(`${options.user} ${options.password ?? ""}`);
       const data = Buffer.concat([lineOf(`set auth 0 0 ${credentials.length}`), credentials, lineOf("")]);
       try {
-        await made.ask(single(data, "never", (reply) => void reply.expecting("STORED")), options.connectTimeoutMs);
+        await made.ask(single(data, "never", (reply) => void reply.expecting("STORED")), options.connectTimeoutMs ?? connectTimeoutMs);
       } catch (error) {
         made.close();
         throw error;
@@ -69,7 +78,7 @@ export class Connection {
     this.#end(new ConnectionLost("closed"));
   }
 
-  ask<T>(request: Request<T>, timeoutMs: number | undefined): Promise<T> {
+  ask<T>(request: Request<T>, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#ended) {
         reject(this.#ended);
@@ -77,7 +86,7 @@ export class Connection {
       }
       const replies = new ReplyReader();
       const reading = request.read();
-      const timer = timeoutMs === undefined ? undefined : setTimeout(() => done(() => reject(new RequestTimeout("no reply in time")), false), timeoutMs);
+      const timer = timeoutMs === Infinity ? undefined : setTimeout(() => done(() => reject(new RequestTimeout("no reply in time")), false), timeoutMs);
       const done = (settle: () => void, inStep: boolean) => {
         clearTimeout(timer);
         this.#waiting = undefined;
@@ -122,14 +131,15 @@ export class Connection {
 
 function connected(options: ClientOptions): Promise<net.Socket> {
   return new Promise((resolve, reject) => {
-    const place = options.path === undefined ? { host: options.host ?? "localhost", port: options.port ?? 11211 } : { path: options.path };
+    const place = options.path === undefined ? { host: options.host ?? defaultHost, port: options.port ?? defaultPort } : { path: options.path };
     // Node compares the certificate with the address only if `host` has the address.
     const socket = options.tls ? tls.connect({ ...place, ...options.tls }) : net.connect(place);
-    const timer = setTimeout(() => socket.destroy(new RequestTimeout("no connection in time")), options.connectTimeoutMs ?? 2 ** 31 - 1);
+    const limit = options.connectTimeoutMs ?? connectTimeoutMs;
+    const timer = limit === Infinity ? undefined : setTimeout(() => socket.destroy(new RequestTimeout("no connection in time")), limit);
     const failed = (error: Error) => {
       clearTimeout(timer);
       socket.destroy();
-      reject(error instanceof RequestTimeout || isDistrust(error) ? error : new ConnectionLost(error.message, { cause: error }));
+      reject(named(error));
     };
     const ended = () => failed(new Error("the server closed the connection"));
     socket.once("error", failed);
@@ -144,8 +154,12 @@ function connected(options: ClientOptions): Promise<net.Socket> {
   });
 }
 
-/** What TLS says of a certificate is no lost connection: trying again does not help. */
-function isDistrust(error: Error): boolean {
+/** The error of mxkv for an error of a socket. */
+function named(error: Error): MxkvError {
+  if (error instanceof MxkvError) {
+    return error;
+  }
   const code = "code" in error ? String(error.code) : "";
-  return /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code);
+  const isTls = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO/.test(code);
+  return new (isTls ? TlsFailed : ConnectionLost)(error.message || code, { cause: error });
 }

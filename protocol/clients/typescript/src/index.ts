@@ -9,9 +9,11 @@ export { Batch, Outcome } from "./batch.js";
 export { Client } from "./client.js";
 export type { ClientOptions } from "./connection.js";
 export {
-  AnswerError, BadCursor, ClientError, ConnectionLost, Forbidden, MxkvError, NotFound, NotStored, OutOfMemory, ProtocolError, RangeTooLarge,
-  RequestTimeout, ServerError, Stale, TooLarge,
+  AnswerError, AuthenticationFailed, BadAddress, BadCursor, ClientClosed, ClientError, ConnectionLost, Forbidden, JournalFailed, MxkvError,
+  NotFound, NotStored, OutOfMemory, ProtocolError, RangeTooLarge, RequestTimeout, ServerError, Stale, TlsFailed, TooLarge,
 } from "./errors.js";
+export { Pipeline } from "./pipeline.js";
+export { Servers } from "./servers.js";
 export type { StoreOptions } from "./keys.js";
 export type { Branch, Item, Numbers, Page, Range, ScanOptions, Size } from "./ranges.js";
 export type { Key } from "./wire.js";

@@ -1,6 +1,6 @@
 // Requests on single keys. No I/O.
 import { type Item, itemOf } from "./ranges.js";
-import { type Key, type Repeat, type Request, bytesOf, eachReply, keyWords, lineOf, single } from "./wire.js";
+import { type Key, type Repeat, type Reply, type Request, bytesOf, eachReply, keyWords, lineOf, single } from "./wire.js";
 
 export interface StoreOptions {
   /** Seconds until it expires; 0 and undefined for ever. */
@@ -54,6 +54,21 @@ export function getRequest(keys: readonly Key[]): Request<Item[]> {
           found.push(itemOf(reply, bytesOf(keys[number]!)));
         }
       });
+      return found;
+    },
+  };
+}
+
+export function statsRequest(group: string): Request<Map<string, string>> {
+  return {
+    data: lineOf(`stats ${group}`.trimEnd()),
+    repeat: "always",
+    *read() {
+      const found = new Map<string, string>();
+      let reply: Reply = yield;
+      for (; reply.expecting("STAT", "END", "RESET").code === "STAT"; reply = yield) {
+        found.set(reply.words[1] ?? "", reply.words.slice(2).join(" "));
+      }
       return found;
     },
   };

@@ -1,5 +1,5 @@
 // Ranges of keys, and the requests on them. No I/O.
-import { BadCursor } from "./errors.js";
+import { BadCursor, ClientError } from "./errors.js";
 import { type Key, type Repeat, type Reply, type Request, bytesOf, lineOf, needsBase64, single } from "./wire.js";
 
 /** All keys that begin so, or those from `start`, which is one of them, to `stop`, which is not. Nothing said: all keys. */
@@ -157,6 +157,9 @@ export function treeRequest(range: Range, delimiter: string, cursor: string | un
 }
 
 export function removeRequest(range: Range, how: string, cursor: string | undefined): Request<{ removed: number; cursor: string | undefined }> {
+  if ("prefix" in range && range.prefix.length === 0) {
+    throw new ClientError("an empty prefix would delete all keys: name them by {}");
+  }
   const take = (reply: Reply) => ({ removed: reply.expecting("HD").number("A"), cursor: reply.flag("G") });
   return single(goingOn(`mx ${rangeWords(range)}${how}`, cursor), "if asked", take);
 }

@@ -1,11 +1,14 @@
 // Against servers: MXKV_PORT; MXKV_CUT_PORT cuts a connection every 20 kB of replies. One server knows the user ann: at
 // MXKV_LOGIN_PORT, with TLS at MXKV_TLS_PORT, with client certificates at MXKV_MUTUAL_TLS_PORT. In the folder MXKV_CERTIFICATES
-// ca.pem signed all certificates, and ann.pem and ann.key are ann's.
+// ca.pem signed all certificates, and ann.pem and ann.key are ann's. A test without its server is skipped.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, beforeEach, test } from "node:test";
-import { BadCursor, Client, type ClientOptions, ConnectionLost, Forbidden, type Item, MxkvError, NotStored, RangeTooLarge, RequestTimeout, Stale, TooLarge } from "../src/index.js";
+import { after, beforeEach, test as nodeTest } from "node:test";
+import {
+  AuthenticationFailed, BadCursor, Client, ClientError, type ClientOptions, ConnectionLost, Forbidden, type Item, MxkvError, NotFound, NotStored,
+  Pipeline, RangeTooLarge, RequestTimeout, Servers, Stale, TlsFailed, TooLarge,
+} from "../src/index.js";
 
 const host = "127.0.0.1";
 const port = (name: string) => Number(process.env[name]);
@@ -22,7 +25,11 @@ async function gathered<T>(from: AsyncIterable<T>): Promise<T[]> {
 
 const keys = async (from: AsyncIterable<Item>) => (await gathered(from)).map((item) => item.key);
 
-beforeEach(() => client.flushAll());
+const test = (name: string, body: () => Promise<void>, needed = "MXKV_PORT") =>
+  nodeTest(name, { skip: process.env[needed] ? false : `${needed} names no server` }, body);
+const failsTls = (error: unknown) => error instanceof TlsFailed || error instanceof ConnectionLost; // lost: closed before the alert was read
+
+beforeEach(() => (process.env.MXKV_PORT ? client.flushAll() : undefined));
 after(() => client.close());
 
 test("single keys", async () => {
@@ -134,7 +141,7 @@ test("ranges go on where connections were cut, and writes are not sent again unl
     await asked.set("n", "1");
   }
   asked.close();
-});
+}, "MXKV_CUT_PORT");
 
 test("what came too late is never another request's reply", async () => {
   const hurried = new Client({ host, port: port("MXKV_PORT"), timeoutMs: 3, maxConnections: 1 });
@@ -158,7 +165,7 @@ test("it logs in", async () => {
     await assert.rejects(stranger.get("k"), Forbidden);
     stranger.close();
   }
-});
+}, "MXKV_LOGIN_PORT");
 
 const file = (name: string) => readFileSync(join(process.env.MXKV_CERTIFICATES!, name));
 
@@ -176,14 +183,80 @@ async function ask(name: string, tls: NonNullable<ClientOptions["tls"]>, passwor
 
 test("it speaks TLS and distrusts", async () => {
   await ask("MXKV_TLS_PORT", { ca: file("ca.pem") });
-  await assert.rejects(ask("MXKV_TLS_PORT", { ca: file("ca.pem") }, "wrong"), Forbidden);
-  await assert.rejects(ask("MXKV_TLS_PORT", {}), (error) => error instanceof Error && /unable to verify/.test(error.message));
-  await assert.rejects(ask("MXKV_LOGIN_PORT", { ca: file("ca.pem") }), ConnectionLost);
-});
+  await assert.rejects(ask("MXKV_TLS_PORT", { ca: file("ca.pem") }, "wrong"), AuthenticationFailed);
+  await assert.rejects(ask("MXKV_TLS_PORT", {}), (error) => error instanceof TlsFailed && /unable to verify/.test(error.message));
+  await assert.rejects(ask("MXKV_LOGIN_PORT", { ca: file("ca.pem") }), failsTls);
+}, "MXKV_TLS_PORT");
 
 test("it shows a certificate of its own", async () => {
   const shown = { ca: file("ca.pem"), cert: file("ann.pem"), key: file("ann.key") };
   await ask("MXKV_MUTUAL_TLS_PORT", shown);
   await assert.rejects(ask("MXKV_MUTUAL_TLS_PORT", shown, "wrong"), Forbidden);
-  await assert.rejects(ask("MXKV_MUTUAL_TLS_PORT", { ca: file("ca.pem") }), ConnectionLost);
+  await assert.rejects(ask("MXKV_MUTUAL_TLS_PORT", { ca: file("ca.pem") }), failsTls);
+}, "MXKV_MUTUAL_TLS_PORT");
+
+test("a pipeline executes each operation by itself", async () => {
+  await client.set("there", "1");
+  const gather = (pipeline: Pipeline) => [
+    pipeline.set("a", "1"), pipeline.increment("there", 4), pipeline.delete("nowhere"), pipeline.set(binary, "2"), pipeline.get("nowhere"),
+    pipeline.add("a", "x"), pipeline.increment("nowhere"), pipeline.compareAndSwap("a", "x", 1n),
+  ] as const;
+  const outcomes = await client.pipeline(gather);
+  assert.deepEqual(outcomes.slice(0, 5).map((outcome) => outcome.value), [true, 5n, false, true, undefined]);
+  assert.throws(() => outcomes[5].value, NotStored);
+  assert.equal(outcomes[5].error?.operation, 5);
+  assert.throws(() => outcomes[6].value, NotFound);
+  assert.ok(outcomes[7].error instanceof Stale);
+  assert.throws(() => gather(new Pipeline())[0].value, MxkvError);
+});
+
+test("a refused operation is thrown after all others were executed", async () => {
+  await client.set("text", "x");
+  const refused = client.pipeline((pipeline) => {
+    pipeline.set("a", "1");
+    pipeline.increment("text");
+    pipeline.set("b", "2");
+  });
+  await assert.rejects(refused, (error) => error instanceof ClientError && error.operation === 1);
+  assert.deepEqual(await keys(client.scan()), ["a", "b", "text"]);
+});
+
+test("a pipeline may be larger than all buffers", async () => {
+  const large = "x".repeat(500_000);
+  const found = await client.pipeline((pipeline) => {
+    Array.from({ length: 20 }, (_, number) => pipeline.set(`large:${number}`, large));
+    const made = Array.from({ length: 100 }, (_, number) => pipeline.get(`large:${number % 20}`));
+    Array.from({ length: 3000 }, (_, number) => pipeline.set(`small:${number}`, "v"));
+    return made;
+  });
+  assert.ok(found.every((outcome) => outcome.value!.value.length === large.length));
+  assert.equal(await client.count({ prefix: "small:" }), 3000);
+});
+
+test("several servers share the keys", async () => {
+  const servers = new Servers([`${host}:${port("MXKV_PORT")}`, { host: "localhost", port: port("MXKV_PORT") }], { timeoutMs: 20_000 });
+  const all = Array.from({ length: 50 }, (_, number) => `k${number}`);
+  await Promise.all(all.map((key) => servers.clientOf(key).set(key, "v")));
+  assert.equal(new Set(all.map((key) => servers.clientOf(key))).size, 2);
+  assert.equal((await servers.getMany([...all, "none"])).length, 50);
+  servers.close();
+  assert.equal(await client.count({ prefix: "k" }), 50);
+});
+
+test("a hook sees each request and its error", async () => {
+  const seen: unknown[] = [];
+  const name = `${host}:${port("MXKV_PORT")}`;
+  const watched = new Client(`mxkv://${name}`, {
+    hook: (command, server) => (error) => seen.push([command, server, error instanceof ClientError]),
+  });
+  await watched.set("k", "x");
+  await assert.rejects(watched.increment("k"), ClientError);
+  watched.close();
+  assert.deepEqual(seen, [["ms", name, false], ["ma", name, true]]);
+});
+
+test("statistics come by group", async () => {
+  assert.ok((await client.stats()).has("uptime"));
+  assert.ok((await client.stats("settings")).has("maxbytes"));
+  await assert.rejects(async () => client.stats("a\r\nb"), ClientError);
 });

@@ -1,6 +1,5 @@
 package mxkv;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -11,15 +10,14 @@ import java.util.OptionalLong;
 import java.util.function.Function;
 
 /** Gathers operations that happen at once or not at all. Each finds what those before it left. */
-public final class Batch {
-  private record Operation<T>(Outcome<T> outcome, Function<Reply, T> reading) {
+public sealed class Batch permits Pipeline {
+  record Operation<T>(byte[] line, Outcome<T> outcome, Function<Reply, T> reading) {
     void take(Reply reply) {
       outcome.set(reading.apply(reply));
     }
   }
 
-  private final ByteArrayOutputStream lines = new ByteArrayOutputStream();
-  private final List<Operation<?>> operations = new ArrayList<>();
+  final List<Operation<?>> operations = new ArrayList<>();
 
   Batch() {}
 
@@ -27,27 +25,32 @@ public final class Batch {
     return add(Lines.get(key), reply -> Optional.ofNullable(reply.value()).map(value -> Item.of(reply, key)));
   }
 
-  public void set(Key key, byte[] value, StoreOptions how) {
-    store("", key, value, how, OptionalLong.empty());
+  public Outcome<Boolean> set(Key key, byte[] value, StoreOptions how) {
+    return store("", key, value, how, OptionalLong.empty());
   }
 
-  public void set(Key key, byte[] value) {
-    set(key, value, StoreOptions.NONE);
+  public Outcome<Boolean> set(Key key, byte[] value) {
+    return set(key, value, StoreOptions.NONE);
   }
 
   /** Fails with NotStored if the key is there. */
-  public void add(Key key, byte[] value, StoreOptions how) {
-    store(" ME", key, value, how, OptionalLong.empty());
+  public Outcome<Boolean> add(Key key, byte[] value, StoreOptions how) {
+    return store(" ME", key, value, how, OptionalLong.empty());
   }
 
   /** Fails with NotStored if the key is not there. */
-  public void replace(Key key, byte[] value, StoreOptions how) {
-    store(" MR", key, value, how, OptionalLong.empty());
+  public Outcome<Boolean> replace(Key key, byte[] value, StoreOptions how) {
+    return store(" MR", key, value, how, OptionalLong.empty());
   }
 
   /** Fails with Stale if the key has another unique, with NotFound if it is gone. */
-  public void compareAndSwap(Key key, byte[] value, long unique, StoreOptions how) {
-    store("", key, value, how, OptionalLong.of(unique));
+  public Outcome<Boolean> compareAndSwap(Key key, byte[] value, long unique, StoreOptions how) {
+    return store("", key, value, how, OptionalLong.of(unique));
+  }
+
+  /** Fails with NotStored if the key is not there. */
+  public Outcome<Boolean> append(Key key, byte[] data) {
+    return store(" MA", key, data, StoreOptions.NONE, OptionalLong.empty());
   }
 
   /** Was it there? */
@@ -80,7 +83,7 @@ public final class Batch {
   }
 
   byte[] request() {
-    return Lines.joined(Lines.of("mb " + operations.size()), lines.toByteArray());
+    return Lines.joined(Lines.of("mb " + operations.size()), Lines.joined(operations.stream().map(Operation::line).toArray(byte[][]::new)));
   }
 
   Void read(InputStream in) throws IOException {
@@ -100,14 +103,13 @@ public final class Batch {
     return null;
   }
 
-  private void store(String mode, Key key, byte[] value, StoreOptions how, OptionalLong unique) {
-    add(Lines.store(mode, key, value, how, unique), reply -> true);
+  private Outcome<Boolean> store(String mode, Key key, byte[] value, StoreOptions how, OptionalLong unique) {
+    return add(Lines.store(mode, key, value, how, unique), reply -> true);
   }
 
   private <T> Outcome<T> add(byte[] line, Function<Reply, T> reading) {
     Outcome<T> outcome = new Outcome<>();
-    lines.writeBytes(line);
-    operations.add(new Operation<>(outcome, reading));
+    operations.add(new Operation<>(line, outcome, reading));
     return outcome;
   }
 }

@@ -1,5 +1,6 @@
 package mxkv;
 
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.HashMap;
@@ -27,8 +28,9 @@ public final class MxkvClient implements AutoCloseable {
     String password = "";
     SSLContext tls;
     int maxConnections = 8;
-    int connectTimeoutMs;
-    int timeoutMs;
+    int connectTimeoutMs = 1000;
+    int timeoutMs = 3000;
+    Hook hook;
     int retries = 2;
     boolean retryWrites;
 
@@ -54,7 +56,7 @@ public final class MxkvClient implements AutoCloseable {
       return this;
     }
 
-    /** For a new connection with its handshakes, and for each read of a reply; zero for ever. */
+    /** For a new connection, with each step of its handshakes, and for each read of a reply: 1 s and 3 s if not set; zero for ever. */
     public Builder timeouts(Duration connect, Duration reply) {
       connectTimeoutMs = Math.toIntExact(connect.toMillis());
       timeoutMs = Math.toIntExact(reply.toMillis());
@@ -71,6 +73,16 @@ public final class MxkvClient implements AutoCloseable {
     public Builder retryWrites() {
       retryWrites = true;
       return this;
+    }
+
+    /** Sees each request. */
+    public Builder hook(Hook observer) {
+      hook = observer;
+      return this;
+    }
+
+    String name() {
+      return host + ":" + port;
     }
 
     /** It connects when it has to. */
@@ -92,6 +104,27 @@ public final class MxkvClient implements AutoCloseable {
   private MxkvClient(Builder options) {
     pool = new Pool(options);
     ranges = new Ranges(pool);
+  }
+
+  /**
+   * A server as {@code host}, {@code host:port} or a URL: {@code mxkv://user:password@host:port}, {@code mxkvs://} for TLS that
+   * trusts the authorities of the platform. The port is 11211 if it is left out.
+   */
+  public static Builder builder(String server) {
+    Address address = Address.of(server);
+    Builder made = new Builder(address.host(), address.port()).login(address.user(), address.password());
+    if (address.tls()) {
+      try {
+        made.tls(SSLContext.getDefault());
+      } catch (NoSuchAlgorithmException none) {
+        throw new MxkvException.Tls("this platform has no TLS", none);
+      }
+    }
+    return made;
+  }
+
+  public static MxkvClient connect(String server) {
+    return builder(server).build();
   }
 
   public static Builder builder(String host, int port) {
@@ -192,14 +225,26 @@ public final class MxkvClient implements AutoCloseable {
     return done(Lines.touch(key, expires));
   }
 
+  public boolean touch(String key, Duration expires) {
+    return touch(Key.of(key), expires);
+  }
+
   /** The new number, unsigned; empty if there is no such key. It wraps around at 2^64. */
   public OptionalLong increment(Key key, long delta) {
     return count(Lines.count(key, "", delta));
   }
 
+  public OptionalLong increment(String key, long delta) {
+    return increment(Key.of(key), delta);
+  }
+
   /** As increment; it stops at 0. */
   public OptionalLong decrement(Key key, long delta) {
     return count(Lines.count(key, " MD", delta));
+  }
+
+  public OptionalLong decrement(String key, long delta) {
+    return decrement(Key.of(key), delta);
   }
 
   public void flushAll() {
@@ -209,6 +254,11 @@ public final class MxkvClient implements AutoCloseable {
   /** memcached's version and mxkv's. */
   public String version() {
     return pool.ask(Lines.of("version"), Pool.Repeat.ALWAYS, in -> Reply.read(in).expecting("VERSION")).words().get(1);
+  }
+
+  /** The statistics of a group, or the general ones if it is empty. */
+  public Map<String, String> stats(String group) {
+    return ranges.stats(group);
   }
 
   /** Key and value of all keys of a range, in order. */
@@ -258,7 +308,7 @@ public final class MxkvClient implements AutoCloseable {
     return () -> Ranges.walk((cursor, seen) -> ranges.branches(where, Key.of(delimiter), cursor));
   }
 
-  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. */
+  /** Deletes all keys page by page, tells how many; others see it at work. count() tells before how many there are. An empty prefix is refused. */
   public long deleteRange(Range where) {
     return ranges.remove(where, "");
   }
@@ -281,6 +331,17 @@ public final class MxkvClient implements AutoCloseable {
     if (!batch.isEmpty()) {
       pool.ask(batch.request(), Pool.Repeat.NEVER, batch::read);
     }
+  }
+
+  /**
+   * Executes what {@code gather} gathers in few round trips, each operation by itself; nothing is sent if it throws. If the server
+   * refuses operations, it executes all others, and the first refusal is thrown (Client, Server). NotStored, NotFound and Stale come
+   * only with the operation's outcome.
+   */
+  public void pipeline(Consumer<Pipeline> gather) {
+    Pipeline pipeline = new Pipeline();
+    gather.accept(pipeline);
+    pipeline.execute(pool);
   }
 
   private String store(String mode, Key key, byte[] value, StoreOptions how, OptionalLong unique, Pool.Repeat repeat) {

@@ -2,7 +2,7 @@ package mxkv;
 
 import java.util.OptionalInt;
 
-/** What can go wrong. */
+/** The base of all errors of servers and connections. */
 public class MxkvException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
@@ -19,7 +19,7 @@ public class MxkvException extends RuntimeException {
       super(text, null);
     }
 
-    /** Which operation of a batch could not be done, from 0. */
+    /** The number of the failed operation of a batch or pipeline, from 0. */
     public OptionalInt operation() {
       return operation < 0 ? OptionalInt.empty() : OptionalInt.of(operation);
     }
@@ -66,6 +66,15 @@ public class MxkvException extends RuntimeException {
     }
   }
 
+  /** Wrong name or password. */
+  public static class AuthenticationFailed extends Forbidden {
+    private static final long serialVersionUID = 1;
+
+    AuthenticationFailed(String text) {
+      super(text);
+    }
+  }
+
   /** The request may be right, but cannot be done now. */
   public static class Server extends Answer {
     private static final long serialVersionUID = 1;
@@ -93,7 +102,16 @@ public class MxkvException extends RuntimeException {
     }
   }
 
-  /** A batch: there is no such key. */
+  /** The server cannot write its journal now, so it refused the change. */
+  public static class JournalFailed extends Server {
+    private static final long serialVersionUID = 1;
+
+    JournalFailed(String text) {
+      super(text);
+    }
+  }
+
+  /** In a batch or pipeline: there is no such key. */
   public static class NotFound extends Answer {
     private static final long serialVersionUID = 1;
 
@@ -102,7 +120,7 @@ public class MxkvException extends RuntimeException {
     }
   }
 
-  /** A batch: an add on something, or a replace, append or prepend on nothing. */
+  /** In a batch or pipeline: an add on something, or a replace, append or prepend on nothing. */
   public static class NotStored extends Answer {
     private static final long serialVersionUID = 1;
 
@@ -129,6 +147,42 @@ public class MxkvException extends RuntimeException {
     }
   }
 
+  /** No reply in time. Whether a write took effect is not known. */
+  public static class Timeout extends Connection {
+    private static final long serialVersionUID = 1;
+
+    Timeout(String text, Throwable cause) {
+      super(text, cause);
+    }
+  }
+
+  /** TLS failed, for example because a certificate is not trusted or missing. Not retried. */
+  public static class Tls extends Connection {
+    private static final long serialVersionUID = 1;
+
+    Tls(String text, Throwable cause) {
+      super(text, cause);
+    }
+  }
+
+  /** The text is no address of a server. */
+  public static class BadAddress extends MxkvException {
+    private static final long serialVersionUID = 1;
+
+    BadAddress(String text) {
+      super(text, null);
+    }
+  }
+
+  /** The client is closed. */
+  public static class Closed extends MxkvException {
+    private static final long serialVersionUID = 1;
+
+    Closed() {
+      super("the client is closed", null);
+    }
+  }
+
   /** What came is no reply of mxkv. */
   public static class Protocol extends MxkvException {
     private static final long serialVersionUID = 1;
@@ -148,13 +202,19 @@ public class MxkvException extends RuntimeException {
       if (text.startsWith("too many keys in the range")) {
         return new RangeTooLarge(text);
       }
-      boolean forbidden = text.startsWith("unauthenticated") || text.startsWith("authentication failure") || text.startsWith("forbidden");
+      if (text.startsWith("authentication failure")) {
+        return new AuthenticationFailed(text);
+      }
+      boolean forbidden = text.startsWith("unauthenticated") || text.startsWith("forbidden");
       return forbidden ? new Forbidden(text) : new Client(text);
     }
     if (line.startsWith("SERVER_ERROR ")) {
       String text = line.substring(13);
       if (text.startsWith("object too large")) {
         return new TooLarge(text);
+      }
+      if (text.startsWith("journal")) {
+        return new JournalFailed(text);
       }
       return text.startsWith("out of memory") ? new OutOfMemory(text) : new Server(text);
     }
@@ -163,12 +223,18 @@ public class MxkvException extends RuntimeException {
 
   /** Why an operation, counted from 0, kept a batch from being done. */
   static Answer ofBatch(int number, String why) {
-    Answer found = switch (why) {
+    Answer found = ofCode(why);
+    found = found == null ? of(why) : found;
+    return (found == null ? new Client(why) : found).at(number);
+  }
+
+  /** The error that the code of a reply to an operation stands for, or null. */
+  static Answer ofCode(String code) {
+    return switch (code) {
       case "NF" -> new NotFound();
       case "NS" -> new NotStored();
       case "EX" -> new Stale();
-      default -> of(why);
+      default -> null;
     };
-    return (found == null ? new Client(why) : found).at(number);
   }
 }

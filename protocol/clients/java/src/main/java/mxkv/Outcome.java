@@ -1,9 +1,12 @@
 package mxkv;
 
-/** What an operation of a batch gave: there once the batch was done. */
+import java.util.Optional;
+
+/** The result of an operation of a batch or pipeline, set once it was executed. */
 public final class Outcome<T> {
   private T value;
   private boolean done;
+  private MxkvException.Answer error;
 
   Outcome() {}
 
@@ -12,10 +15,22 @@ public final class Outcome<T> {
     done = true;
   }
 
-  /** IllegalStateException before the batch was done. */
+  void fail(MxkvException.Answer failure) {
+    error = failure;
+  }
+
+  /** The reason why this operation of a pipeline failed. */
+  public Optional<MxkvException.Answer> error() {
+    return Optional.ofNullable(error);
+  }
+
+  /** The result. Throws the operation's error if it failed, and IllegalStateException before it was executed. */
   public T value() {
+    if (error != null) {
+      throw error;
+    }
     if (!done) {
-      throw new IllegalStateException("the batch was not executed yet");
+      throw new IllegalStateException("the operation was not executed yet");
     }
     return value;
   }

@@ -1,10 +1,13 @@
 package mxkv;
 
+import java.io.EOFException;
 import java.io.IOException;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.Semaphore;
-import javax.net.ssl.SSLHandshakeException;
-import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLException;
 
 /** Connections for any number of threads, and when a request is sent again. */
 final class Pool implements AutoCloseable {
@@ -26,6 +29,30 @@ final class Pool implements AutoCloseable {
   }
 
   <T> T ask(byte[] request, Repeat repeat, Connection.Reading<T> reading) {
+    if (options.hook == null) {
+      return retry(request, repeat, reading);
+    }
+    Hook.End end = options.hook.begin(command(request), options.name());
+    RuntimeException failure = null;
+    try {
+      return retry(request, repeat, reading);
+    } catch (RuntimeException failed) {
+      failure = failed;
+      throw failed;
+    } finally {
+      end.end(failure);
+    }
+  }
+
+  private static String command(byte[] request) {
+    int end = 0;
+    while (request[end] > ' ') {
+      ++end;
+    }
+    return new String(request, 0, end, StandardCharsets.ISO_8859_1);
+  }
+
+  private <T> T retry(byte[] request, Repeat repeat, Connection.Reading<T> reading) {
     boolean again = repeat == Repeat.ALWAYS || (repeat == Repeat.IF_ASKED && options.retryWrites);
     long waitMs = 50;
     for (int attempt = 0; ; ++attempt) {
@@ -33,10 +60,9 @@ final class Pool implements AutoCloseable {
         return once(request, reading);
       } catch (IOException lost) {
         dropIdle(); // if the server stopped, all of them are lost
-        boolean distrusted = lost instanceof SSLHandshakeException || lost instanceof SSLPeerUnverifiedException;
-        boolean late = lost instanceof java.net.SocketTimeoutException;
-        if (!again || distrusted || late || attempt >= options.retries) {
-          throw new MxkvException.Connection(String.valueOf(lost.getMessage()), lost);
+        MxkvException failure = named(lost);
+        if (!again || failure instanceof MxkvException.Timeout || failure instanceof MxkvException.Tls || attempt >= options.retries) {
+          throw failure;
         }
       }
       pause(waitMs);
@@ -52,7 +78,7 @@ final class Pool implements AutoCloseable {
     }
     try {
       if (closed) {
-        throw new IllegalStateException("the client is closed");
+        throw new MxkvException.Closed();
       }
       Connection connection = idle.pollLast();
       if (connection == null) {
@@ -76,6 +102,15 @@ final class Pool implements AutoCloseable {
     } finally {
       room.release();
     }
+  }
+
+  private static MxkvException named(IOException lost) {
+    String text = lost.getMessage() == null ? lost.toString() : lost.getMessage();
+    if (lost instanceof SocketTimeoutException) {
+      return new MxkvException.Timeout(text, lost);
+    }
+    boolean ended = lost.getCause() instanceof EOFException || lost.getCause() instanceof SocketException;
+    return lost instanceof SSLException && !ended ? new MxkvException.Tls(text, lost) : new MxkvException.Connection(text, lost);
   }
 
   private static void pause(long milliseconds) {

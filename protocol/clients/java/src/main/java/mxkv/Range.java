@@ -27,6 +27,11 @@ public final class Range {
     return Key.of(bytes);
   }
 
+  /** Made by prefix(""), perhaps by mistake. */
+  boolean isEmptyPrefix() {
+    return prefix.isEmpty() && prefix != NONE;
+  }
+
   /** All keys. */
   public static Range all() {
     return prefix(NONE);

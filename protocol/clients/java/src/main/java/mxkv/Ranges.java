@@ -3,7 +3,9 @@ package mxkv;
 import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -73,6 +75,20 @@ final class Ranges {
     return new Size(reply.number("A", 0), reply.number("B", 0), estimate);
   }
 
+  Map<String, String> stats(String group) {
+    return pool.ask(Lines.of(("stats " + group).trim()), Pool.Repeat.ALWAYS, in -> {
+      Map<String, String> found = new LinkedHashMap<>();
+      Reply reply = Reply.read(in);
+      for (; reply.code().equals("STAT") && reply.words().size() > 1; reply = Reply.read(in)) {
+        found.put(reply.words().get(1), String.join(" ", reply.words().subList(2, reply.words().size())));
+      }
+      if (!reply.code().equals("RESET")) {
+        reply.expecting("END");
+      }
+      return found;
+    });
+  }
+
   Numbers numbers(Range where) {
     Reply reply = one("mc " + where.words(false) + " Msnx", Pool.Repeat.ALWAYS);
     return new Numbers(reply.number("A", 0), reply.number("N", 0), big(reply, "Ms").orElse(BigInteger.ZERO), big(reply, "Mn"), big(reply, "Mx"));
@@ -94,6 +110,9 @@ final class Ranges {
   }
 
   long remove(Range where, String how) {
+    if (where.isEmptyPrefix()) {
+      throw new MxkvException.Client("an empty prefix would delete all keys: name them by Range.all()");
+    }
     long total = 0;
     String cursor = null;
     do {
