@@ -11,6 +11,7 @@ add_custom_target(installed_programs DEPENDS ${programs})  # all that an install
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/STATS.md server/CHANGELOG.md
   DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
+install(DIRECTORY server/guides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv RENAME copyright COMPONENT program)
 if(EXISTS ${PROJECT_SOURCE_DIR}/config/examples)
   install(DIRECTORY config/examples DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)

@@ -62,7 +62,8 @@ class Command:
 
 def documents() -> list:
     found = [path for path in ROOT.rglob("README.md") if not set(path.relative_to(ROOT).parts) & set(_NOT_OURS)]
-    return sorted(found) + [ROOT / "server" / "OPERATING.md"]
+    guides = (ROOT / "server" / "guides").glob("*.md")
+    return sorted({*found, *guides}) + [ROOT / "server" / "OPERATING.md"]
 
 
 def is_command(line: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every shell command of the READMEs and of OPERATING.md runs, or is named in documented.LEFT_OUT with a reason."""
+"""Every shell command of the READMEs, of the guides and of OPERATING.md runs, or is named in documented.LEFT_OUT with a reason."""
 
 import os
 import re
