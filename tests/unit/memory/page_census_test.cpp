@@ -1,4 +1,4 @@
-// What is resident of address ranges, by texts in the form of the system's and by the system itself.
+// A census counts the resident bytes of address ranges: by texts in the form of the system's, and by the system itself.
 #include "runtime/memory/page_census.hpp"
 
 #include <gtest/gtest.h>
