@@ -6,6 +6,9 @@
 // The walk takes plain cases only (plain_search.hpp). It ends the row before the first key that is no plain case, or
 // that meets a writer. That key needs a task, because a task can wait, retry and move right.
 //
+// A row of reads ends here. A row of puts goes on in row_put.hpp, so its walk also keeps the place of each entry, and
+// asks for the lines that an insert writes.
+//
 // For byte keys, in trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which
 // lasts until the records found are used no more.
 #pragma once
@@ -18,7 +21,10 @@
 
 namespace mxkv::index {
 
-template <class Traits>
+/// The purpose of a row.
+enum class row_of : std::uint8_t { reads, puts };
+
+template <class Traits, row_of kOf = row_of::reads>
 class RowWalk {
   static_assert(!Traits::kExact, "rows are of byte keys");
 
@@ -40,8 +46,13 @@ class RowWalk {
   }
   /// The word of the key's record; 0: the tree does not have the key.
   [[nodiscard]] std::uint64_t found(std::size_t i) const noexcept { return places_[i].found; }
+  /// The length of the next row of so many keys. The last two rows have equal lengths, so that neither is short.
+  [[nodiscard]] static constexpr std::size_t next_row(std::size_t keys) noexcept {
+    return keys >= 2 * kMost ? kMost : keys > kMost ? (keys + 1) / 2 : keys;
+  }
 
- private:
+ protected:
+  static constexpr bool kPuts = kOf == row_of::puts;
   using Read = runtime::OptimisticRead;
 
   /// Where the search for a key is.
@@ -53,6 +64,7 @@ class RowWalk {
       std::uint64_t found;  ///< at the end
     };
     unsigned first;  ///< line of the key's block
+    unsigned slot;   ///< puts: of the key's entry in the block, or where it would be inserted
     [[nodiscard]] runtime::TaggedPointer at() const noexcept { return runtime::TaggedPointer{word}; }
     [[nodiscard]] const NodeT& node() const noexcept { return *static_cast<const NodeT*>(at().object()); }
   };
@@ -129,9 +141,10 @@ class RowWalk {
   template <class Plain, bool kLeaf>
   [[gnu::always_inline]] static bool at_header(Place& place, KeyView key) noexcept {
     const runtime::TaggedPointer at = place.at();
-    constexpr std::uint64_t kOptimistic = 6;  // by latch or by scheduling
-    if (kLeaf && (at.word() & kOptimistic) !=
-                     static_cast<std::uint64_t>(runtime::primitive::optimistic_latch)) [[unlikely]] {
+    // By latch or by scheduling. Writers of the latter run in the leaf's pool.
+    constexpr std::uint64_t kHow = kPuts ? 7 : 6;
+    if (kLeaf && (at.word() & kHow) != static_cast<std::uint64_t>(runtime::primitive::optimistic_latch))
+        [[unlikely]] {
       return false;
     }
     const NodeT& node = *static_cast<const NodeT*>(at.object());
@@ -185,8 +198,14 @@ class RowWalk {
       return false;
     }
     place.found = found;
+    if constexpr (kPuts) {
+      place.slot = found != 0 ? count - 1 : count;
+      if (found == 0) [[unlikely]] {
+        ask_beside(leaf, meta, place);
+      }
+    }
     if (found != 0) [[likely]] {
-      const unsigned lines = Record::lines(found);
+      const unsigned lines = lines_of(found, key);
       const auto* const record = static_cast<const std::byte*>(Record::address(found));
       runtime::prefetch_few(record, [lines](unsigned n) { return n < lines; });
       for (unsigned n = 4; n < lines; ++n) {
@@ -194,6 +213,30 @@ class RowWalk {
       }
     }
     return true;
+  }
+
+  /// Lines of the record that the row reads.
+  [[nodiscard, gnu::always_inline]] static unsigned lines_of(std::uint64_t found,
+                                                             [[maybe_unused]] KeyView key) noexcept {
+    if constexpr (kPuts) {
+      return Record::key_lines(found, key.size());
+    } else {
+      return Record::lines(found);
+    }
+  }
+  /// The entry's place in its leaf.
+  [[nodiscard]] static Position position(const Place& place) noexcept {
+    const unsigned block = (place.first - NodeT::kHeaderLines) / Traits::Shape::lines_per_block(true);
+    return {static_cast<std::uint8_t>(block), static_cast<std::uint8_t>(place.slot)};
+  }
+  /// Prefetches the lines of other blocks that an insert into a full block writes.
+  [[gnu::noinline]] static void ask_beside(const NodeT& leaf, NodeMeta meta, const Place& place) noexcept {
+    const Position at = position(place);
+    if (!leaf.fits_alone(meta, at)) {
+      if (const unsigned to = NodeT::room_beside(meta, at.block); to != at.block) {
+        leaf.prefetch_beside(at.block, to, true);
+      }
+    }
   }
 
   std::array<Place, kMost> places_;

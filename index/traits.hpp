@@ -48,6 +48,7 @@ struct IntegerTraits {
 /// Byte keys. `Record` describes the record that a leaf's value word refers to:
 ///   static KeyView key(std::uint64_t value);  static void release(runtime::Worker&, std::uint64_t value);
 ///   static unsigned lines(std::uint64_t value);  const void* address(std::uint64_t value);
+///   static unsigned key_lines(std::uint64_t value, std::size_t key_bytes);  lines up to the key's end; for RowPut
 ///   static void teardown_begins(runtime::Worker&), teardown_ends(runtime::Worker&);  both may be missing
 template <class RecordT, class NodeShapeT = NodeShape<6, 4, 8, true>>
 struct ByteTraits {

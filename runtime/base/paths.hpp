@@ -44,6 +44,8 @@
   X(waited_over_clear)                                                                                        \
   /* a set of what came whole, and its usual end */                                                           \
   X(write_whole) X(write_stored) X(write_stored_rarer)                                                               \
+  /* sets that start together are stored in a row, which ends before one of them */                            \
+  X(write_row) X(row_put_inserts) X(row_put_again) X(row_put_stops) X(row_put_refused)                        \
   /* how a write of the store waits */                                                                        \
   X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_derived_without_memory)                \
   X(write_lets_go)                                                                                            \

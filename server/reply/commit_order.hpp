@@ -76,6 +76,11 @@ class CommitOrder {
     ++turn_;
     return true;
   }
+  /// Ends the writes `first` to `first + writes - 1`. It is the turn of `first`, and no other write has started.
+  void end_row(CommitSeq first, std::size_t writes) noexcept {
+    MXKV_ASSERT(is_turn(first) && in_flight() >= writes && waiting_.empty(), "a row ends in its turn");
+    turn_ += static_cast<CommitSeq>(writes);
+  }
   /// Calls f(task) for each parked task.
   template <class F>
   void for_each_parked(const F& f) {

@@ -56,10 +56,10 @@ std::span<char> ConnectionTable::reserve_row(const ReplyAddress& first, Seen see
                                                      : replies->reserve_all(first.ticket, least);
 }
 
-void ConnectionTable::close_row(const ReplyAddress& first, std::uint32_t reads, char* end) {
+void ConnectionTable::close_row(const ReplyAddress& first, std::uint32_t requests, char* end) {
   ReplyQueue& replies = first.connection->replies;
-  if (reads > 0) [[likely]] {
-    replies.close_row(first.ticket, reads, end);
+  if (requests > 0) [[likely]] {
+    replies.close_row(first.ticket, requests, end);
   } else {
     replies.commit(first.ticket, end);  // another writer continues this reply
   }
@@ -72,6 +72,16 @@ void ConnectionTable::finished_row(const ReplyAddress& first, std::uint32_t read
   if (entry.owner == nullptr || entry.wants_resume) [[unlikely]] {
     follow_end(entry, freed);
   }
+}
+
+void ConnectionTable::finished_row(const ReplyAddress& first, CommitSeq seq, std::uint32_t writes) {
+  first.connection->commits.end_row(seq, writes);
+  ReplyAddress address = first;
+  if (const OrderClaim claim{first.claim}; claim.mark() != 0) [[unlikely]] {
+    begun_->end(claim.mark(), writes);
+    address.claim = claim.unmarked().stored();
+  }
+  finished_row(address, writes);
 }
 
 void ConnectionTable::finished_write(const ReplyAddress& address, CommitSeq seq) {

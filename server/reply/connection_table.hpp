@@ -190,10 +190,12 @@ class ConnectionTable final : private PoolOverflow {
   /// Room for the replies of `first` and of the tickets after it, at least `least` bytes; empty: a value has to wait
   /// for room, or no reply is wanted. close_row() must follow before any other call.
   [[nodiscard]] std::span<char> reserve_row(const ReplyAddress& first, Seen seen, std::size_t least);
-  /// The room has the replies of `reads` reads up to `end`, each complete. finished_row() follows for each of them.
-  void close_row(const ReplyAddress& first, std::uint32_t reads, char* end);
+  /// The room has the replies of `requests` requests up to `end`, each complete. finished_row() follows for them.
+  void close_row(const ReplyAddress& first, std::uint32_t requests, char* end);
   /// finished() for `reads` reads that started together.
   void finished_row(const ReplyAddress& first, std::uint32_t reads);
+  /// finished_write() for the first `writes` writes, from `seq` on, of those that started together. It is their turn.
+  void finished_row(const ReplyAddress& first, CommitSeq seq, std::uint32_t writes);
   /// A block with at least `least` bytes of room, for replies in a row that another worker writes; null: the
   /// share is short. answer_row() or give_back() follows.
   [[nodiscard]] Segment* lend_block(std::size_t least) {

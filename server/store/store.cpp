@@ -13,6 +13,7 @@
 #include "server/store/point/read_row.hpp"
 #include "server/store/point/refused_request.hpp"
 #include "server/store/point/where_task.hpp"
+#include "server/store/point/write_row.hpp"
 #include "server/store/point/write_task.hpp"
 #include "server/store/range/count_task.hpp"
 #include "server/store/range/dump_pages_task.hpp"
@@ -127,7 +128,21 @@ std::size_t Store::set(runtime::Worker& worker, std::span<const protocol::SentVa
   ReplyAddress address = first;
   std::size_t taken = 0;
   std::uint64_t meta = 0;
-  for (const protocol::SentValue& sent : values) {
+  // The first set that no row takes is a task, and so are all behind it: it is not their turn then.
+  while (values.size() - taken >= WriteRow::kLeast && WriteRow::may_write(address, seq, worker)) {
+    const std::size_t row = WriteRow::Put::next_row(values.size() - taken);
+    const std::size_t stored = WriteRow::store(tree(), values.subspan(taken, row), address, seq, worker);
+    address.ticket += static_cast<std::uint32_t>(stored);
+    seq += static_cast<CommitSeq>(stored);
+    taken += stored;
+    if (stored < row) [[unlikely]] {
+      break;
+    }
+  }
+  for (const protocol::SentValue& sent : values.first(taken)) {
+    meta += sent.meta ? 1 : 0;
+  }
+  for (const protocol::SentValue& sent : values.subspan(taken)) {
     Item* const item = Item::create_whole(worker, sent.key(), sent.value());
     if (item == nullptr) [[unlikely]] {
       break;
@@ -155,10 +170,7 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
   ReplyAddress address = first;
   if (keys.size() >= ReadRow::kLeast && ReadRow::may_read(worker)) [[likely]] {
     do {
-      // The last two rows have equal lengths, so that neither is short.
-      const std::size_t row = keys.size() >= 2 * ReadRow::kMost ? ReadRow::kMost
-                              : keys.size() > ReadRow::kMost    ? (keys.size() + 1) / 2
-                                                                : keys.size();
+      const std::size_t row = ReadRow::Walk::next_row(keys.size());
       const std::size_t answered = ReadRow{tree(), keys.first(row)}.answer(with_cas, address, worker);
       address.ticket += static_cast<std::uint32_t>(answered);
       GetTask::start(worker, tree(), keys.first(row).subspan(answered), with_cas, address);

@@ -13,6 +13,10 @@ std::vector<StoreRequest> StoreRequests::draw_burst(std::uint64_t now_s) {
     add_reads(all);
     return all;
   }
+  if (one_in(3)) {
+    add_sets(all);
+    return all;
+  }
   const std::uint64_t kind = keys_.others.empty() ? 0 : random_.below(8);
   if (kind >= 6) {
     add_run(all, some_key(), now_s);
@@ -125,6 +129,25 @@ void StoreRequests::add_reads(std::vector<StoreRequest>& all) {
     StoreRequest request{.text = "mg " + keys_.names[line.key] + " v\r\n"};
     request.op.locked = false;
     request.op.lines.push_back(line);
+    all.push_back(std::move(request));
+  }
+}
+
+// Sets that start together: of one key with a history, or of others where they are so many that their keys are not
+// noted any more. Some keys come twice.
+void StoreRequests::add_sets(std::vector<StoreRequest>& all) {
+  const bool many = !keys_.others.empty() && one_in(2);
+  const std::uint8_t key = some_key();
+  for (std::uint64_t left = many ? 40 + random_.below(20) : 4 + random_.below(4); left > 0; --left) {
+    StoreRequest request{.recorded = !many};
+    if (many) {
+      request.text = "ms " + some_other() + " 1\r\nx\r\n";
+      request.op.lines.push_back({});
+    } else {
+      CommandLine line{.what = act::set, .key = key, .operand = 10'000 * next_number_++};
+      request.text = classic_text(line, keys_);
+      request.op.lines.push_back(line);
+    }
     all.push_back(std::move(request));
   }
 }

@@ -82,13 +82,13 @@ bool StoreClient::send_planned(std::size_t most) {
     begin(std::exchange(planned_.front(), {}));
     planned_.pop_front();
   }
-  start_gets();
+  start_together();
   return any;
 }
 
 void StoreClient::send(StoreRequest request) {
   begin(std::move(request));
-  start_gets();
+  start_together();
 }
 
 void StoreClient::begin(StoreRequest request) {
@@ -101,7 +101,7 @@ void StoreClient::go_on() {
   if (waiting_ && start(*waiting_)) {
     waiting_.reset();
   }
-  start_gets();
+  start_together();
 }
 
 // Consecutive gets that claim the same start together, as the gets of a session do whose keys are not noted.
@@ -149,11 +149,16 @@ bool StoreClient::start(StoreRequest& request) {
   sent_.push_back(request);
   if (parsed.op == verb::get || parsed.op == verb::gets || is_usual_get(request.text)) {
     const auto at = static_cast<std::size_t>(parsed.key.data() - request.text.data());
+    start_sets();
     add_get(parsed, std::string_view{sent_.back().text}.substr(at, parsed.key.size()), claim);
     return true;
   }
   start_gets();
-  const std::string_view rest = std::string_view{request.text}.substr(line);
+  const std::string_view rest = std::string_view{sent_.back().text}.substr(line);
+  if (protocol::takes_value(parsed.op) && parsed.op != verb::meta_batch && add_set(parsed, rest, claim)) {
+    return true;
+  }
+  start_sets();
   switch (parsed.op) {
     case verb::meta_batch:
       store_.batch(worker_, receive_batch(parsed, rest), address(claim));
@@ -168,14 +173,8 @@ bool StoreClient::start(StoreRequest& request) {
     store_.range(worker_, parsed, address(claim));
   } else if (!protocol::takes_value(parsed.op)) {
     start_point(protocol::point_request(parsed), nullptr, address(claim));
-  } else if (start_whole(parsed, request.text, rest, claim)) {
-    return true;
-  } else if (auto value = receive_value(parsed, rest)) {
-    start_point(value->request(), &*value, address(claim));
   } else {
-    const server::ReplyAddress to = address(claim);
-    directory_.reply(to, server::Seen::nothing(), protocol::kOutOfMemory);
-    directory_.finished(to);
+    start_received(parsed, rest, address(claim));
   }
   return true;
 }
@@ -193,27 +192,62 @@ server::ReplyAddress StoreClient::address(server::OrderClaim claim) {
   return address;
 }
 
-// As TextIntake::take_sets(). False: it is no such value, or there is no memory.
-bool StoreClient::start_whole(const protocol::Request& request, std::string_view text, std::string_view rest,
-                              server::OrderClaim claim) {
+// As TextIntake::take_sets(): consecutive sets with a reply start together if they claim the same. False: it is no
+// usual set.
+bool StoreClient::add_set(const protocol::Request& request, std::string_view rest, server::OrderClaim claim) {
+  const std::string_view text = sent_.back().text;
   protocol::SentValue sent{};
   if (protocol::take_set_lines(text.data(), text.size(), kParser.limits(), server::kInlineValueBytes,
                                {&sent, 1}) == 0) {
     if (!server::is_plain_set(request)) {
       return false;
     }
-    sent = {request.key.data(), rest.data(), static_cast<std::uint32_t>(request.value_bytes),
-            static_cast<std::uint8_t>(request.key.size()), false};
+    sent = {text.data() + text.find(request.key, 4), rest.data(),
+            static_cast<std::uint32_t>(request.value_bytes), static_cast<std::uint8_t>(request.key.size()),
+            false};
   }
   const server::ReplyAddress to = address(claim);
-  if (store_.set(worker_, {&sent, 1}, to, entry_->commits.start_row(1)) == 1) {
-    return true;
+  if (!sets_.empty() && (!to.wants_reply() || claim.stored() != first_set_.claim ||
+                         to.ticket != first_set_.ticket + sets_.size())) {
+    start_sets();
   }
-  entry_->commits.take_back(1);
-  if (to.wants_reply()) {
-    entry_->replies.take_back(1);
+  if (sets_.empty()) {
+    first_set_ = to;
   }
-  return false;
+  sets_.push_back(sent);
+  if (!to.wants_reply()) {
+    start_sets();
+  }
+  return true;
+}
+
+// Those that find no memory go the long way, one by one.
+void StoreClient::start_sets() {
+  if (sets_.empty()) {
+    return;
+  }
+  const std::vector<protocol::SentValue> sets = std::exchange(sets_, {});
+  server::ReplyAddress to = first_set_;
+  const std::size_t taken = store_.set(worker_, sets, to, entry_->commits.start_row(sets.size()));
+  entry_->commits.take_back(sets.size() - taken);
+  for (std::size_t i = taken; i < sets.size(); ++i) {
+    to.ticket = to.wants_reply() ? first_set_.ticket + static_cast<std::uint32_t>(i) : to.ticket;
+    protocol::Request request{};
+    request.op = sets[i].meta ? verb::meta_set : verb::set;
+    request.key = sets[i].key();
+    request.value_bytes = sets[i].data_bytes;
+    start_received(request, sets[i].value(), to);
+  }
+}
+
+void StoreClient::start_received(const protocol::Request& request, std::string_view rest,
+                                 const server::ReplyAddress& to) {
+  if (auto value = receive_value(request, rest)) {
+    start_point(value->request(), &*value, to);
+  } else {
+    directory_.reply(to, server::Seen::nothing(), protocol::kOutOfMemory);
+    directory_.finished(to);
+  }
 }
 
 std::optional<server::ItemBuilder> StoreClient::receive_value(const protocol::Request& request,

@@ -118,6 +118,16 @@ class StoreClient final : public server::ConnectionOwner {
   [[nodiscard]] bool start(StoreRequest& request);
   void add_get(const protocol::Request& request, std::string_view key, server::OrderClaim claim);
   void start_gets();
+  [[nodiscard]] bool add_set(const protocol::Request& request, std::string_view rest,
+                             server::OrderClaim claim);
+  void start_sets();
+  /// Starts the gets and sets that are to start together: one of both lists has some.
+  void start_together() {
+    start_gets();
+    start_sets();
+  }
+  void start_received(const protocol::Request& request, std::string_view rest,
+                      const server::ReplyAddress& to);
   void start_point(const protocol::PointRequest& request, server::ItemBuilder* value,
                    const server::ReplyAddress& to);
   [[nodiscard]] std::size_t sendable();
@@ -127,8 +137,6 @@ class StoreClient final : public server::ConnectionOwner {
   void unheard_ended(const Operation& later);
   void all_unheard_ended();
   [[nodiscard]] server::ReplyAddress address(server::OrderClaim claim);
-  [[nodiscard]] bool start_whole(const protocol::Request& request, std::string_view text,
-                                 std::string_view rest, server::OrderClaim claim);
   [[nodiscard]] std::optional<server::ItemBuilder> receive_value(const protocol::Request& request,
                                                                  std::string_view rest);
   [[nodiscard]] std::unique_ptr<server::Batch> receive_batch(const protocol::Request& request,
@@ -148,6 +156,8 @@ class StoreClient final : public server::ConnectionOwner {
   std::vector<protocol::AskedKey> gets_;  ///< of the last of `sent_`, not started yet
   server::ReplyAddress first_;            ///< of the first of these
   bool with_cas_ = false;
+  std::vector<protocol::SentValue> sets_;  ///< as gets_
+  server::ReplyAddress first_set_;         ///< of the first of these
   std::uint64_t session_;
   std::uint64_t started_ = 0;  ///< in this session
   std::string received_;

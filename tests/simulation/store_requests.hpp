@@ -100,6 +100,7 @@ class StoreRequests {
   void add_dependent(std::vector<StoreRequest>& all, std::uint64_t now_s);
   void add_run(std::vector<StoreRequest>& all, std::uint8_t key, std::uint64_t now_s);
   void add_reads(std::vector<StoreRequest>& all);
+  void add_sets(std::vector<StoreRequest>& all);
   void add_run_removed(std::vector<StoreRequest>& all, std::uint8_t key);
   [[nodiscard]] StoreRequest other_request(std::string line, std::string_view value);
   [[nodiscard]] StoreRequest draw_open_page();

@@ -19,6 +19,14 @@ std::size_t TextIntake::take_usual(SessionParts& parts, std::string_view data) {
                                                                                   : 0;
 }
 
+// A small value whose end has not come yet waits with its line, so that both are taken with the requests behind them.
+// If it began at once, it would be a task, for whose turn to commit all sets behind it in this read would wait.
+bool TextIntake::waits_for_rest(const protocol::Request& request, const protocol::Parsed& parsed,
+                                std::string_view data) noexcept {
+  const std::uint64_t whole = parsed.consumed + request.value_bytes + protocol::kCrLf.size();
+  return data.size() < whole && whole <= kMostHeldWhole;
+}
+
 std::size_t TextIntake::take_line(SessionParts& parts, std::string_view data) {
   SessionCore& core = parts.core;
   if (core.line.searched == 0) [[likely]] {
@@ -34,6 +42,10 @@ std::size_t TextIntake::take_line(SessionParts& parts, std::string_view data) {
       core.note_last(request.op);
       if (core.limited && !permits(*core.user(), request)) [[unlikely]] {
         return forbid(parts, request, parsed.consumed);
+      }
+      if (protocol::takes_value(request.op) && waits_for_rest(request, parsed, data)) {
+        parts.meter.allowance().put_back();
+        return 0;
       }
       core.sample(request);
       if (protocol::takes_value(request.op)) {
@@ -56,6 +68,9 @@ std::size_t TextIntake::take_line(SessionParts& parts, std::string_view data) {
       }
       return parsed.consumed;
     case protocol::outcome::need_more:
+      if (data.size() <= kMostHeldWhole) {
+        core.line = {};  // few bytes are searched again, and the whole line may be taken with those behind it
+      }
       parts.meter.allowance().put_back();
       return 0;
     case protocol::outcome::error:

@@ -7,6 +7,7 @@
 #include "protocol/parser.hpp"
 #include "protocol/point_request.hpp"
 #include "server/net/session/session_parts.hpp"
+#include "server/reply/block_pool.hpp"
 
 namespace mxkv::server {
 
@@ -30,6 +31,11 @@ class TextIntake {
     std::size_t end_bytes = 0;    ///< between the last key and the next line
   };
 
+  /// A request with a value of up to so many bytes waits in a small block of input for its end.
+  static constexpr std::size_t kMostHeldWhole = BlockPool::kSmallBlockRoom;
+
+  [[nodiscard]] static bool waits_for_rest(const protocol::Request& request, const protocol::Parsed& parsed,
+                                           std::string_view data) noexcept;
   static std::size_t take_usual(SessionParts& parts, std::string_view data);
   static std::size_t take_gets(SessionParts& parts, std::string_view data);
   static std::size_t take_sets(SessionParts& parts, std::string_view data);

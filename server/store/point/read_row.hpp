@@ -17,7 +17,7 @@ namespace mxkv::server {
 
 class ReadRow {
  public:
-  static constexpr std::size_t kMost = index::RowWalk<ItemTraits>::kMost;
+  using Walk = index::RowWalk<ItemTraits>;
   /// Fewer reads are tasks: too few for each other's lines to arrive meanwhile, while tasks of other connections
   /// are in the window.
   static constexpr std::size_t kLeast = 4;
@@ -25,7 +25,7 @@ class ReadRow {
   /// Whether reads may be answered in rows now: they need not wait for the disk, and no watcher follows reads.
   [[nodiscard]] static bool may_read(runtime::Worker& worker) noexcept;
 
-  /// Looks the keys up, at most kMost.
+  /// Looks the keys up, at most Walk::kMost.
   ReadRow(const ItemTree& tree, std::span<const protocol::AskedKey> keys) noexcept;
   /// How many reads, from the first on, were looked up.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -42,7 +42,7 @@ class ReadRow {
   [[nodiscard]] std::size_t room_for(std::size_t i) const noexcept;
 
   std::span<const protocol::AskedKey> keys_;
-  index::RowWalk<ItemTraits> walk_;
+  Walk walk_;
   std::size_t size_;
 };
 

@@ -1,4 +1,5 @@
 // The tree over byte keys against std::map, on tiny and full nodes, with keys that are hard to tell apart.
+#include "index/row_put.hpp"
 #include "index/row_walk.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/tree_fixture.hpp"
@@ -70,6 +71,94 @@ TYPED_TEST(ByteTreeTest, RowsTellWhatAMapHoldsOrLeaveAKeyToATask) {
       return;
     }
   }
+}
+
+/// The part of a put under the latch; keys that begin with `closed` may not change.
+struct RowWriter {
+  std::string closed;
+  [[nodiscard]] bool admitted(KeyView key) const { return closed.empty() || !key.starts_with(closed); }
+  template <class NodeT>
+  [[nodiscard]] Change commit(NodeT& /*leaf*/, std::uint64_t /*old*/, std::uint64_t /*value*/) const {
+    return Change::put(1);
+  }
+};
+
+/// Puts a row of keys of the set, some of them twice. Returns how many were put.
+template <class Env>
+std::size_t put_row(TreeUnderTest<Env>& tree, typename TreeUnderTest<Env>::Model& model,
+                    const std::vector<std::string>& wanted, RowWriter writer) {
+  using Row = RowPut<typename Env::Traits>;
+  std::size_t put = 0;
+  tree.driver().on_worker(0, [&](runtime::Worker& worker) {
+    Row row;
+    const std::size_t told =
+        row.look_up(tree.tree(), wanted.size(), [&](std::size_t i) { return KeyView{wanted[i]}; });
+    for (; put < told; ++put) {
+      const std::uint64_t number = 1'000'000 + model.size() * 100 + put;
+      const std::uint64_t word = tree.env().make(worker, wanted[put], number).value();
+      if (!row.put(tree.tree(), put, wanted[put], word, writer, worker)) {
+        tree.env().dispose(worker, word);
+        break;
+      }
+      const auto at = model.find(wanted[put]);
+      ASSERT_EQ(row.found(put) != 0, at != model.end()) << wanted[put];
+      if (at != model.end()) {
+        ASSERT_EQ(Env::number(row.found(put)), at->second) << wanted[put];
+        tree.env().retire(worker, row.found(put));
+      }
+      model[wanted[put]] = number;
+    }
+  });
+  return put;
+}
+
+TYPED_TEST(ByteTreeTest, RowsPutWhatAMapTakesOrLeaveAKeyToATask) {
+  for (const key_set set : kAllKeySets) {
+    SCOPED_TRACE(static_cast<int>(set));
+    TreeUnderTest<TypeParam> tree;
+    const auto keys = make_keys(set, 600, 5);
+    auto model = compare_with_map(tree, keys, kSlowRuns ? 1000 : 2500, 7);
+    runtime::Random random{19};
+    std::size_t put = 0;
+    for (int i = 0; i < 200; ++i) {
+      std::vector<std::string> wanted(1 + random.below(RowPut<typename TypeParam::Traits>::kMost));
+      for (std::string& key : wanted) {
+        key = random.below(4) != 0 ? keys[random.below(keys.size())] : random_key(set, random);
+      }
+      wanted.back() = wanted.front();
+      const std::size_t done = put_row(tree, model, wanted, {});
+      put += done;
+      if (done < wanted.size()) {
+        tree.apply(wanted[done], verb::upsert, i);
+        model[wanted[done]] = static_cast<std::uint64_t>(i);
+      }
+    }
+    if (set == key_set::decimal) {
+      EXPECT_GT(put, 300U) << "rows of usual keys are put";
+    }
+    tree.expect_holds(model);
+    if (this->HasFailure()) {
+      return;
+    }
+  }
+}
+
+TYPED_TEST(ByteTreeTest, ARowEndsBeforeAKeyThatMayNotChange) {
+  TreeUnderTest<TypeParam> tree;
+  typename TreeUnderTest<TypeParam>::Model model;
+  std::vector<std::string> wanted;
+  for (std::size_t i = 0; i < 400; ++i) {
+    const std::string key = "user" + std::to_string(1'000'000 + i * 7919 % 1'000'000);
+    tree.apply(key, verb::upsert, i);
+    model[key] = i;
+    if (i % 80 == 0) {
+      wanted.push_back(key);
+    }
+  }
+  tree.driver().settle();
+  EXPECT_EQ(put_row(tree, model, wanted, {.closed = wanted[3]}), 3U);
+  EXPECT_EQ(put_row(tree, model, wanted, {}), wanted.size());
+  tree.expect_holds(model);
 }
 
 TYPED_TEST(ByteTreeTest, RowsLeaveKeysOfALatchedLeafToTasks) {

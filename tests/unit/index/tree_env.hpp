@@ -56,6 +56,7 @@ struct TestRecord {
     worker.items().release(reinterpret_cast<void*>(word));
   }
   static unsigned lines(std::uint64_t /*word*/) noexcept { return 1; }
+  static unsigned key_lines(std::uint64_t /*word*/, std::size_t /*key_bytes*/) noexcept { return 1; }
   static const void* address(std::uint64_t word) noexcept { return reinterpret_cast<const void*>(word); }
 };
 

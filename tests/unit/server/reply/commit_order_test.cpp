@@ -27,6 +27,18 @@ TEST(CommitOrder, GivesTheTurnToTheOldestWriteThatDidNotEnd) {
   EXPECT_EQ(order.in_flight(), 1U);
 }
 
+TEST(CommitOrder, ARowOfWritesEndsAtOnce) {
+  Memory memory;
+  CommitOrder order{memory.pool};
+  const CommitSeq first = order.start_row(5);
+  order.end_row(first, 3);
+  EXPECT_EQ(order.in_flight(), 2U);
+  EXPECT_TRUE(order.is_turn(first + 3));
+  EXPECT_EQ(order.end(first + 3), nullptr);
+  order.end_row(first + 4, 1);
+  EXPECT_EQ(order.in_flight(), 0U);
+}
+
 TEST(CommitOrder, AParkedWriteComesBackWhenItsTurnComes) {
   Memory memory;
   CommitOrder order{memory.pool};

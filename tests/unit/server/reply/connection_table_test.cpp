@@ -88,6 +88,31 @@ TEST_F(Directory, ARowOfReadsEndsAtOnceAndLeavesInOrder) {
   directory.finished_row(late, 1);
 }
 
+TEST_F(Directory, ARowOfWritesEndsItsChangesAndItsTurns) {
+  BegunChanges::Asked asked;
+  std::size_t told = 0;
+  asked.ended = [&told] { ++told; };
+  BegunChanges changes{asked};
+  directory.count_changes(changes);
+  ConnectionState& entry = directory.open(a);
+  const ReplyAddress first = directory.mark_changes(start(entry, operation_kind::write), 2);
+  ReplyAddress last = start(entry, operation_kind::write);
+  last.claim = first.claim;
+  const CommitSeq seq = entry.commits.start_row(2);
+  asked.period.store(1, std::memory_order_release);
+  changes.look();
+  const std::span<char> room = directory.reserve_row(first, Seen::nothing(), 100);
+  ASSERT_GE(room.size(), 100U);
+  directory.close_row(first, 1, room.data());
+  directory.finished_row(first, seq, 1);
+  EXPECT_EQ(entry.order.in_flight(), 1U);
+  EXPECT_EQ(told, 0U) << "a change of the row is still under way";
+  entry.replies.close(last.ticket);
+  directory.finished_write(last, seq + 1);
+  EXPECT_EQ(told, 1U);
+  EXPECT_EQ(entry.order.in_flight() + entry.commits.in_flight(), 0U);
+}
+
 TEST_F(Directory, WholeRepliesLeaveInOrderWhereverTheyFindRoom) {
   ConnectionState& entry = directory.open(a);
   std::vector<ReplyAddress> asked;

@@ -104,6 +104,7 @@ class FakeStore final : public SessionStore {
                                 const ReplyAddress& first, CommitSeq seq) override {
     ReplyAddress address = first;
     std::size_t taken = 0;
+    most_sets = std::max(most_sets, values.size());
     for (; taken < std::min(values.size(), sets_with_memory); ++taken, ++seq, ++address.ticket) {
       Item* const item = Item::create_whole(worker, values[taken].key(), values[taken].value());
       if (item == nullptr) {
@@ -224,6 +225,7 @@ class FakeStore final : public SessionStore {
   std::map<std::string, std::string> items;
   std::vector<std::function<void()>> pending;
   std::size_t most_pending = 0;
+  std::size_t most_sets = 0;                       ///< that started together
   std::size_t sets_with_memory = ~std::size_t{0};  ///< how many sets of one call find memory
   std::size_t most_together = 0;                   ///< the largest number of gets in one call
   std::vector<std::string> sample;                 ///< keys of sampled requests

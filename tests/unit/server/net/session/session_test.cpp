@@ -208,6 +208,34 @@ TEST(Session, UsualSetsAreTakenAsOthersAre) {
   }
 }
 
+TEST(Session, ASmallSetWhoseEndComesLaterStartsWithThoseBehindIt) {
+  for (const std::string_view whole : {"set k 0 0 5\r\nabcde\r\n", "ms k 5\r\nabcde\r\n"}) {
+    for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+      Client client;
+      for (std::uint32_t i = 0; i <= RequestOrder::kStreak + 1; ++i) {
+        client.send("set j 0 0 1\r\nx\r\n");
+        client.settle();
+      }
+      const std::size_t bytes = client.item_bytes();
+      client.store.most_sets = 0;
+      client.send(whole.substr(0, cut));
+      EXPECT_EQ(client.item_bytes(), bytes) << "no value has begun";
+      client.send(std::string{whole.substr(cut)} + "set l 0 0 1\r\ny\r\nset m 0 0 1\r\nz\r\n");
+      EXPECT_EQ(client.store.most_sets, 3U) << "cut behind " << whole.substr(0, cut);
+      client.settle();
+      EXPECT_EQ(client.store.items["k"], "abcde");
+    }
+  }
+}
+
+TEST(Session, ALargerValueBeginsBeforeItsEndHasCome) {
+  Client client;
+  client.send("set k 0 0 2000\r\nhalf");
+  EXPECT_GT(client.item_bytes(), 2000U);
+  client.send(std::string(1996, 'x') + "\r\n");
+  EXPECT_EQ(client.settle(), "STORED\r\n");
+}
+
 TEST(Session, GetsAreAnsweredInOrderInPiecesOfAnySize) {
   std::string sent;
   std::string expected;

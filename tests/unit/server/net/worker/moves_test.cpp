@@ -61,26 +61,38 @@ TEST(Moves, ALineThatIsNotWholeGoesWithIt) {
   EXPECT_EQ(client.ask("y\r\n"), "STORED\r\nVALUE key 0 3\r\nabc\r\nEND\r\n");
 }
 
-TEST(Moves, AValueIsReceivedToItsEndFirst) {
+TEST(Moves, ASmallValueThatIsNotWholeGoesWithIt) {
   TwoWorkers server;
   WorkerClient client{server, 0};
   client.send("set k 0 0 10\r\n01234");
   server.move(0, 1);
-  EXPECT_EQ(server.connections(0), 1U) << "the value's item is of this worker";
-  client.send("56789\r\nget k\r\n");
   EXPECT_EQ(server.connections(1), 1U);
+  client.send("56789\r\nget k\r\n");
   EXPECT_EQ(client.received(), "STORED\r\nVALUE k 0 10\r\n0123456789\r\nEND\r\n");
+}
+
+TEST(Moves, AValueIsReceivedToItsEndFirst) {
+  TwoWorkers server;
+  WorkerClient client{server, 0};
+  const std::string half(1000, 'h');
+  client.send("set k 0 0 2000\r\n" + half);
+  server.move(0, 1);
+  EXPECT_EQ(server.connections(0), 1U) << "the value's item is of this worker";
+  client.send(half + "\r\nget k\r\n");
+  EXPECT_EQ(server.connections(1), 1U);
+  EXPECT_EQ(client.received(), "STORED\r\nVALUE k 0 2000\r\n" + half + half + "\r\nEND\r\n");
 }
 
 TEST(Moves, AValueThatDoesNotComeKeepsItWhereItIs) {
   TwoWorkers server;
   WorkerClient client{server, 0};
-  client.send("set k 0 0 10\r\n01234");
+  const std::string half(1000, 'h');
+  client.send("set k 0 0 2000\r\n" + half);
   server.move(0, 1);
   server.pass_ms(200);
-  client.send("56789\r\nget k\r\n");
+  client.send(half + "\r\nget k\r\n");
   EXPECT_EQ(server.connections(0), 1U);
-  EXPECT_EQ(client.received(), "STORED\r\nVALUE k 0 10\r\n0123456789\r\nEND\r\n");
+  EXPECT_EQ(client.received(), "STORED\r\nVALUE k 0 2000\r\n" + half + half + "\r\nEND\r\n");
 }
 
 TEST(Moves, ABatchIsWholeBeforeItGoes) {

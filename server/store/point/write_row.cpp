@@ -1,0 +1,97 @@
+#include "server/store/point/write_row.hpp"
+
+#include "protocol/reply.hpp"
+#include "runtime/base/paths.hpp"
+#include "server/reply/connection_table.hpp"
+#include "server/store/core/orders.hpp"
+#include "server/store/core/store_state.hpp"
+#include "server/store/core/visibility.hpp"
+#include "server/store/locks/range_locks.hpp"
+#include "server/store/point/write_operation.hpp"
+#include "server/store/watch/watch_hub.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+/// The part of a put under the latch: as WriteTask's for a set.
+struct RowWriter {
+  [[nodiscard, gnu::always_inline]] bool admitted(std::string_view key) const noexcept {
+    return !locks.holds_off(key);
+  }
+  [[nodiscard, gnu::always_inline]] index::Change commit(const ItemNode& leaf, std::uint64_t old,
+                                                         std::uint64_t value) const noexcept {
+    const std::uint64_t before = order_before(old != 0 ? ItemRecord::item(old) : nullptr, leaf);
+    return index::Change::put(WriteOperation::mint(*ItemRecord::item(value), before, worker));
+  }
+
+  const RangeLocks& locks;
+  runtime::Worker& worker;
+};
+
+/// The effect of a row on counters.
+struct RowTally {
+  std::uint64_t bytes = 0;  ///< added; below 0 it wraps around
+  std::uint64_t items = 0;  ///< added
+};
+
+}  // namespace
+
+bool WriteRow::may_write(const ReplyAddress& first, CommitSeq seq, runtime::Worker& worker) noexcept {
+  auto& context = worker.local<WorkerContext>();
+  return worker.takes_fast_paths() && context.refusal == nullptr && !context.watch->wants(~0U) &&
+         ConnectionTable::is_wanted(first) && context.replies->commit_turn(first, seq);
+}
+
+std::size_t WriteRow::store(ItemTree& tree, std::span<const protocol::SentValue> values,
+                            const ReplyAddress& first, CommitSeq seq, runtime::Worker& worker) {
+  auto& context = worker.local<WorkerContext>();
+  ConnectionTable& replies = *context.replies;
+  Put row;
+  const std::size_t found =
+      row.look_up(tree, values.size(), [values](std::size_t i) { return values[i].key(); });
+  const std::span<char> room =
+      found == 0 ? std::span<char>{}
+                 : replies.reserve_row(first, saw_change(context), found * protocol::kStored.size());
+  if (room.empty()) [[unlikely]] {
+    return 0;
+  }
+  RowWriter writer{*context.locks, worker};
+  RowTally tally;
+  char* out = room.data();
+  std::size_t stored = 0;
+  for (; stored < found; ++stored) {
+    const protocol::SentValue& sent = values[stored];
+    Item* const item = Item::create_whole(worker, sent.key(), sent.value());
+    if (item == nullptr) [[unlikely]] {
+      break;
+    }
+    if (!row.put(tree, stored, sent.key(), ItemRecord::word(item), writer, worker)) [[unlikely]] {
+      Item::destroy(worker, item);
+      break;
+    }
+    tally.bytes += item->plain_bytes();
+    if (const std::uint64_t old = row.found(stored); old != 0) [[likely]] {
+      Item* const before = ItemRecord::item(old);
+      const std::size_t bytes = before->memory_bytes();
+      tally.bytes -= bytes;
+      worker.retire(before, context.store->item_kind(), bytes);
+    } else {
+      ++tally.items;
+    }
+    out = protocol::write_text(out, sent.meta ? protocol::kMetaDone : protocol::kStored);
+  }
+  replies.close_row(first, static_cast<std::uint32_t>(stored), out);
+  if (stored != 0) {
+    MXKV_PATH(write_row);
+    context.counters.count(counter::items_added, tally.items);
+    context.counters.count(counter::bytes_added, tally.bytes);
+    context.counters.count(counter::total_items, stored);
+    context.counters.count(counter::cmd_set, stored);
+    worker.count_ended(stored);
+    replies.finished_row(first, seq, static_cast<std::uint32_t>(stored));
+  }
+  return stored;
+}
+
+}  // namespace mxkv::server
