@@ -29,7 +29,7 @@ class RangeLeaf {
         queue_(page.queue),
         writer_(queue_, page.ticket),
         ticket_(page.ticket),
-        time_is_up_(state.items > 0 && worker.runtime().clock().monotonic_ns() > state.deadline_ns),
+        time_is_up_(state.items > 0 && worker.now_ns() > state.deadline_ns),
         newest_(newest_at_once(worker.local<WorkerContext>())),
         leaf_(leaf),
         address_(address),
@@ -117,7 +117,8 @@ class RangeLeaf {
   ReplyQueue* queue_;  ///< null: the client is gone
   ReplyWriter writer_;
   std::uint32_t ticket_;
-  bool time_is_up_;       ///< for entries that are not the first
+  bool time_is_up_;       ///< for entries that are not the first; by the round's clock, since replies go at
+                          ///< its end
   std::uint64_t newest_;  ///< items above it make the reply wait
   const ItemNode& leaf_;
   const ReplyAddress& address_;
