@@ -126,14 +126,22 @@ inline constexpr std::uint64_t kHighBits = 0x8080808080808080U;
   return find_not_key(begin, end) == end;
 }
 
-/// all_key_bytes() of a text of 16 to 32 bytes.
-[[nodiscard, gnu::always_inline]] inline bool all_key_bytes_to_32(std::string_view text) noexcept {
+/// Copies a text of 16 to 32 bytes to `out`. False: it has a byte up to a space, so that it may be no key of a
+/// classic command. Else is_key_byte() holds for each byte.
+[[nodiscard, gnu::always_inline]] inline bool copy_key_to_32(char* out, const char* text,
+                                                             std::size_t bytes) noexcept {
+  const std::size_t rest = bytes - 16;
 #ifdef __SSE2__
-  const char* const begin = text.data();
-  const __m128i marks = _mm_or_si128(marks_not_key(begin), marks_not_key(begin + text.size() - 16));
-  return _mm_movemask_epi8(marks) == 0;
+  const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+  const __m128i last = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + rest));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), first);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out + rest), last);
+  const __m128i least = _mm_min_epu8(first, last);
+  return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(least, _mm_set1_epi8(0x20)), least)) == 0;
 #else
-  return all_key_bytes(text);
+  std::memcpy(out, text, 16);
+  std::memcpy(out + rest, text + rest, 16);
+  return all_key_bytes({text, bytes});
 #endif
 }
 

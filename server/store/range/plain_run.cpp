@@ -1,5 +1,6 @@
 #include "server/store/range/plain_run.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "index/lookup_task.hpp"
@@ -11,84 +12,98 @@ namespace {
 
 using index::detail::kRecordsAhead;
 
-constexpr std::string_view kVerb = "VALUE ";
+/// Ends an entry and begins the next one, in one store.
+constexpr std::string_view kBetween = "\r\nVALUE ";
+constexpr std::string_view kVerb = kBetween.substr(protocol::kCrLf.size());
+static_assert(kBetween.size() == sizeof(std::uint64_t));
 constexpr std::size_t kLeastKey = 16;
 constexpr std::size_t kMostKey = 32;
 
-/// The common properties of entries with equal lengths.
-struct Form {
-  std::uint32_t of = 0;  ///< Item::View::form(); no usual item has 0
-  std::size_t key_bytes = 0;
-  std::size_t value_bytes = 0;
-  std::size_t both = 0;          ///< bytes of key and value
-  std::size_t need = 0;          ///< room for an entry
-  std::size_t before_value = 0;  ///< bytes of the VALUE line
-  char tail[16] = {};            ///< of the line, behind the key
-
-  /// False: `item` is not usual.
-  [[nodiscard]] bool take(const Item::View& item) noexcept {
-    key_bytes = item.key_length();
-    value_bytes = item.inline_length();
-    if (!item.plain() || key_bytes - kLeastKey > kMostKey - kLeastKey ||
-        value_bytes > PlainRun::kMostValueBytes) {
-      return false;
-    }
-    of = item.form();
-    both = key_bytes + value_bytes;
-    need = kAroundValue + value_bytes;
-    char* const end = protocol::write_text(
-        protocol::write_number(protocol::write_text(tail, " 0 "), value_bytes), protocol::kCrLf);
-    before_value = kVerb.size() + key_bytes + static_cast<std::size_t>(end - tail);
-    return true;
-  }
-};
-
-/// Does prefetch_record(), without a loop for items of up to three lines.
+/// Does prefetch_record(). Items of three lines, such as those with values of 100 bytes, have the short way.
 [[gnu::always_inline]] inline void ask_for(std::uint64_t value) noexcept {
   const unsigned lines = ItemRecord::lines(value);
-  if (lines > 3) [[unlikely]] {
+  const void* const first = ItemRecord::address(value);
+  if (lines == 3) [[likely]] {
+    runtime::prefetch_read(first);
+    runtime::prefetch_line(first, 1);
+    runtime::prefetch_line(first, 2);
+  } else if (lines < 3) {
+    runtime::prefetch_few(first, [lines](unsigned n) { return lines > n; });
+  } else {
     index::detail::prefetch_record<ItemTraits>(value);
-    return;
   }
-  runtime::prefetch_few(ItemRecord::address(value), [lines](unsigned n) { return lines > n; });
 }
 
 }  // namespace
 
-void PlainRun::write(const RangeState& state) noexcept {
+bool PlainForm::take(Item::View item) noexcept {
+  const std::size_t key = item.key_length();
+  const std::size_t value = item.inline_length();
+  if (!item.plain() || key - kLeastKey > kMostKey - kLeastKey || value > PlainRun::kMostValueBytes) {
+    return false;
+  }
+  of = item.form();
+  key_bytes = static_cast<std::uint8_t>(key);
+  value_bytes = static_cast<std::uint16_t>(value);
+  char* const end =
+      protocol::write_text(protocol::write_number(protocol::write_text(tail, " 0 "), value), protocol::kCrLf);
+  before_value = static_cast<std::uint8_t>(key + static_cast<std::size_t>(end - tail));
+  return true;
+}
+
+void PlainRun::write(const RangeState& state, PlainForm& last) noexcept {
   const std::uint64_t* next = at;
-  const std::uint64_t* const stop = end;
+  const std::uint64_t* const stop = at + std::min<std::uint64_t>(static_cast<std::uint64_t>(end - at),
+                                                                 bytes_left / (kMostKey + kMostValueBytes));
+  const std::uint64_t* const ask_stop = asked_end - std::min<std::ptrdiff_t>(asked_end - at, kRecordsAhead);
   const std::uint64_t gone = flushed;
   const std::uint64_t shown = newest;
-  const bool dated = gone != 0 || shown != WorkerContext::kNoHorizon;
-  const std::uint64_t* const ask_stop = asked_end;
   const bool bounded = state.is_bounded();
+  const bool some_only = bounded || gone != 0 || shown != WorkerContext::kNoHorizon;
   std::uint64_t bytes = bytes_left;
-  char* to = out;
-  char* const limit = out + room;
-  Form form;
+  std::memcpy(out, kVerb.data(), kVerb.size());
+  char* to = out + kVerb.size();  // of an entry's key, while the loop runs
+  const std::uintptr_t limit = reinterpret_cast<std::uintptr_t>(out) + room - kAroundValue;
+  PlainForm form = last;
+  std::size_t key_bytes = form.key_bytes;
+  std::size_t value_bytes = form.value_bytes;
+  std::size_t both = key_bytes + value_bytes;
+  std::size_t before_value = form.before_value;
+  std::uintptr_t last_start = limit - value_bytes;  // an entry begins here at the latest
   for (; next != stop; ++next) {
-    if (next + kRecordsAhead < ask_stop) {
+    if (next < ask_stop) {
       ask_for(next[kRecordsAhead]);
     }
     const Item::View item{*ItemRecord::item(*next)};
-    if (item.form() != form.of && !form.take(item)) [[unlikely]] {
+    if (item.form() != form.of) [[unlikely]] {
+      if (!form.take(item)) {
+        break;
+      }
+      key_bytes = form.key_bytes;
+      value_bytes = form.value_bytes;
+      both = key_bytes + value_bytes;
+      before_value = form.before_value;
+      last_start = limit - value_bytes;
+      last = form;
+    }
+    if (reinterpret_cast<std::uintptr_t>(to) > last_start) [[unlikely]] {
       break;
     }
-    const std::string_view key{item.plain_begin(), form.key_bytes};
-    if (form.both > bytes || static_cast<std::size_t>(limit - to) < form.need ||
-        (dated && (item.order() <= gone || item.order() > shown)) || !protocol::all_key_bytes_to_32(key) ||
-        (bounded && state.beyond(key))) [[unlikely]] {
+    const char* const key = item.plain_begin();
+    if (some_only && (item.order() <= gone || item.order() > shown ||
+                      (bounded && state.beyond({key, key_bytes})))) [[unlikely]] {
       break;
     }
-    bytes -= form.both;
-    std::memcpy(to, kVerb.data(), kVerb.size());
-    protocol::write_ends<kLeastKey>(to + kVerb.size(), key);
-    std::memcpy(to + kVerb.size() + key.size(), form.tail, sizeof form.tail);  // the value is written over
-    char* const value = to + form.before_value;
-    to = protocol::write_middling_text(value, {key.data() + key.size(), form.value_bytes});
-    to = protocol::write_text(to, protocol::kCrLf);
+    if (!protocol::copy_key_to_32(to, key, key_bytes)) [[unlikely]] {
+      break;
+    }
+    bytes -= both;
+    std::memcpy(to + key_bytes, form.tail, sizeof form.tail);  // the value is written over
+    to = protocol::write_middling_text(to + before_value, {key + key_bytes, value_bytes});
+    std::memcpy(to, kBetween.data(), kBetween.size());
+    to += kBetween.size();
   }
+  to -= kVerb.size();
   room -= static_cast<std::size_t>(to - out);
   out = to;
   at = next;

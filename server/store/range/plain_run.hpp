@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "server/store/item/value_reply.hpp"
+#include "server/store/range/plain_form.hpp"
 #include "server/store/range/range_state.hpp"
 
 namespace mxkv::server {
@@ -27,8 +28,8 @@ struct PlainRun {
   std::uint64_t newest;            ///< the reply would wait for the disk for items above; kNoHorizon: for
                                    ///< none
 
-  /// `state`: has the far bound.
-  void write(const RangeState& state) noexcept;
+  /// `state`: has the far bound. `last`: the form of the page's last usual item.
+  void write(const RangeState& state, PlainForm& last) noexcept;
 };
 
 }  // namespace mxkv::server

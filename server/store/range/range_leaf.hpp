@@ -11,6 +11,7 @@
 #include "server/store/core/store_task.hpp"
 #include "server/store/core/visibility.hpp"
 #include "server/store/item/value_reply.hpp"
+#include "server/store/range/plain_form.hpp"
 #include "server/store/range/range_state.hpp"
 #include "server/store/range/range_walk.hpp"
 
@@ -21,18 +22,19 @@ class RangeLeaf {
  public:
   /// `start`: the first key of the page, if state.skip_start.
   RangeLeaf(RangeState& state, const ReplyAddress& address, const PagePlace& page, std::string_view start,
-            const ItemNode& leaf, runtime::Worker& worker) noexcept
+            const ItemNode& leaf, runtime::Worker& worker, PlainForm& plain_form) noexcept
       : state_(state),
         worker_(worker),
         live_(worker, state.moment_us),
         queue_(page.queue),
         writer_(queue_, page.ticket),
         ticket_(page.ticket),
-        time_is_up_(state.items > 0 && worker.runtime().clock().monotonic_ns() > state.deadline_ns),
+        time_is_up_(state.items > 0 && worker.now_ns() > state.deadline_ns),
         newest_(newest_at_once(worker.local<WorkerContext>())),
         leaf_(leaf),
         address_(address),
         start_(start),
+        plain_form_(plain_form),
         usual_(queue_ != nullptr && !time_is_up_ && !state.keys_only && !state.base64 && !state.with_cas) {}
 
   /// Writes usual entries from `from` on. Returns the first entry that it leaves to visit(). It never takes
@@ -115,12 +117,14 @@ class RangeLeaf {
   ReplyQueue* queue_;  ///< null: the client is gone
   ReplyWriter writer_;
   std::uint32_t ticket_;
-  bool time_is_up_;       ///< for entries that are not the first
+  bool time_is_up_;       ///< for entries that are not the first; by the round's clock, since replies go at
+                          ///< its end
   std::uint64_t newest_;  ///< items above it make the reply wait
   const ItemNode& leaf_;
   const ReplyAddress& address_;
   std::string_view start_;
-  bool usual_;  ///< take_run() may take entries
+  PlainForm& plain_form_;  ///< of the page's last usual item
+  bool usual_;             ///< take_run() may take entries
 };
 
 }  // namespace mxkv::server

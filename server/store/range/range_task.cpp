@@ -43,7 +43,7 @@ unsigned RangeLeaf::take_run(const index::LeafEntries& entries, unsigned from, u
                .bytes_left = state_.byte_limit - state_.bytes,
                .flushed = live_.flushed(),
                .newest = newest_};
-  run.write(state_);
+  run.write(state_, plain_form_);
   writer_.commit(run.out);
   const auto taken = static_cast<unsigned>(run.at - values) - from;
   if (taken > 0) {

@@ -37,7 +37,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
         state_->away == nullptr
             ? PagePlace{worker.local<WorkerContext>().replies->find(address_, seen), address_.ticket}
             : page(worker);
-    return {*state_, address_, place, key(), here(), worker};
+    return {*state_, address_, place, key(), here(), worker, plain_form_};
   }
   runtime::step finished(bool exhausted, runtime::Worker& worker);
   /// At home, to go on with the page written elsewhere; or back on the page's worker, to free it.
@@ -55,6 +55,7 @@ class RangeTask final : public index::ScanTask<RangeTask, ItemTraits>, public Ra
   void write_meta_end(ReplyQueue& queue, bool goes_on);
   void write_cursor_line(ReplyQueue& queue);
 
+  PlainForm plain_form_;
   bool goes_on_ = false;  ///< at home: the range is read on behind the page so far
 };
 

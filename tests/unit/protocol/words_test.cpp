@@ -57,6 +57,22 @@ TEST(Words, KeysEndExactlyAtSpacesControlBytesAndTheDeleteByte) {
   }
 }
 
+TEST(Words, AKeyIsCopiedAndItsBytesUpToASpaceAreFoundAtEachPlace) {
+  for (std::size_t bytes = 16; bytes <= 32; ++bytes) {
+    for (std::size_t at = 0; at < bytes; ++at) {
+      for (unsigned byte = 0; byte < 256; ++byte) {
+        std::string key(bytes, 'k');
+        key[at] = static_cast<char>(byte);
+        std::string copy(bytes + 1, '#');
+        const bool may_be_key = copy_key_to_32(copy.data(), key.data(), bytes);
+        ASSERT_EQ(copy, key + '#');
+        ASSERT_TRUE(!may_be_key || is_key_byte(key[at])) << byte;  // it may refuse rarer keys
+        ASSERT_TRUE(may_be_key || byte <= ' ' || byte == 0x7f) << bytes << ' ' << at << ' ' << byte;
+      }
+    }
+  }
+}
+
 TEST(Words, ASearchOfNothingEndsAtItsEnd) {
   const char* const text = "a";
   EXPECT_EQ(find_not_key(text, text), text);
