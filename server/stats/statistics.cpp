@@ -334,6 +334,7 @@ void Statistics::settings(StatText& text) const {
   text.add("domain_socket", local == listeners_.end() ? "NULL" : local->path);
   text.add("verbosity", verbosity_.load(std::memory_order_relaxed));
   text.add("evictions", store_.evicts() ? "on" : "off");
+  text.add("evict_for", store_.weighs_size() ? "requests" : "bytes");
   text.add("num_threads", runtime_.worker_count());
   text.add("reqs_per_event", limits.requests_per_turn);
   text.add("cas_enabled", "yes");

@@ -42,7 +42,10 @@ void begin(Task* task, bool locked, RangeLocks& locks, runtime::Worker& worker) 
 Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     : state_(runtime, options.tree),
       locks_(runtime, options.toggle),
-      upkeep_(state_, runtime.worker_count(), {.defragments = options.evacuation, .evicts = options.evict}),
+      upkeep_(state_, runtime.worker_count(),
+              {.defragments = options.evacuation,
+               .evicts = options.evict,
+               .weighs_size = options.evict_large_first}),
       splitting_(options.ranges.splitting),
       offers_(options.offers) {
   MXKV_ASSERT(offers_.row > 0 && offers_.row <= ReadOffers::kMostInRow, "a row is short");

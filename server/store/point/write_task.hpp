@@ -111,6 +111,9 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     if (const std::uint32_t expiry = item.expiry(); expiry != 0) [[unlikely]] {
       ExpirySweep::note(leaf, expiry, worker);
     }
+    if (old != nullptr) [[likely]] {
+      item.keep_reads(*old);
+    }
     return index::Change::put(mint(item, before, worker));
   }
   [[gnu::noinline]] index::Change commit_rarer(ItemNode& leaf, bool found, std::uint64_t old,
