@@ -300,6 +300,7 @@ void Statistics::general(StatText& text) {
   text.add("total_items", now.store[static_cast<std::size_t>(counter::total_items)]);
   text.add("evictions", now.store[static_cast<std::size_t>(counter::evictions)]);
   text.add("evicted_unfetched", now.store[static_cast<std::size_t>(counter::evicted_unfetched)]);
+  text.add("ghost_returns", now.store[static_cast<std::size_t>(counter::ghost_returns)]);
   text.add("reclaimed", now.store[static_cast<std::size_t>(counter::reclaimed)]);
   text.add("expired_unfetched", now.store[static_cast<std::size_t>(counter::expired_unfetched)]);
   text.add("crawler_reclaimed", now.store[static_cast<std::size_t>(counter::swept_items)]);

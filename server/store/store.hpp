@@ -94,6 +94,7 @@ class Store final : public SessionStore {
   [[nodiscard]] RangeLocks& locks() noexcept { return locks_; }
   [[nodiscard]] ExpirySweep& sweep() noexcept { return upkeep_.sweep(); }
   [[nodiscard]] const ExpirySweep& sweep() const noexcept { return upkeep_.sweep(); }
+  [[nodiscard]] Ghosts& ghosts() noexcept { return upkeep_.ghosts(); }
   [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return upkeep_.expired_present(); }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return state_.flush_points(); }
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept { return state_.context(worker); }

@@ -9,6 +9,7 @@
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/ghosts.hpp"
 #include "server/store/upkeep/later_task.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 
@@ -344,6 +345,7 @@ bool Eviction::begin_census(bool is_short, StoreState& store, runtime::Worker& w
   const std::uint64_t added = store.total(counter::items_added);
   const std::uint64_t items = added - store.total(counter::items_removed);
   const std::uint64_t flushes = store.total(counter::cmd_flush);
+  worker.local<WorkerContext>().ghosts->fit(items);
   const bool still_true =
       is_short ? now_ns(worker) - last_walk_ns_ < kTimesHoldNs : added - added_ <= items / 4;
   const bool weighs_size = shared_.weighs_size.load(std::memory_order_relaxed);

@@ -29,6 +29,7 @@ Upkeep::Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& opti
     : store_(store),
       defragments_(options.defragments),
       evicts_(options.evicts),
+      ghosts_(store.tree().runtime().budget()),
       passes_(workers) {
   set_options(options);
   for (std::size_t i = 0; i < workers; ++i) {
@@ -36,6 +37,7 @@ Upkeep::Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& opti
     WorkerContext& context = store.context(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     context.upkeep = this;
     context.sweep = &sweep_;
+    context.ghosts = &ghosts_;
   }
 }
 
