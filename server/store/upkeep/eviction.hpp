@@ -116,7 +116,7 @@ class Eviction {
   int fruitless_laps_ = 0;                     ///< of walks for idle or large items, in a row
   bool whole_lap_ = false;                     ///< the walk goes over all leaves
   bool removed_ = false;                       ///< by this walk
-  bool weighs_size_ = true;                    ///< in `scores_`, whatever was told since the census
+  bool weighs_size_ = true;                    ///< what `scores_` weighs; an option may have changed since
   purpose purpose_ = purpose::none;            ///< of the walk
   bool second_walk_ = false;                   ///< a second one for the same spans
   std::uint8_t first_marked_ = 0;              ///< of 256 groups of spans, the marked ones are to be emptied

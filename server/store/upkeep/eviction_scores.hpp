@@ -91,7 +91,7 @@ class EvictionScores {
 
   /// Sets the part of all items that counts as the worst, 0 to 1.
   void set_part(double part, std::uint64_t now_us) noexcept {
-    MXKV_ASSERT(part >= 0 && part <= 1, "a part of all is told worst");
+    MXKV_ASSERT(part >= 0 && part <= 1, "a part of all is 0 to 1");
     part_ = part;
     draw_line(now_us);
   }
