@@ -290,6 +290,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     return false;
   }
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
+  upkeep_.ghosts().clear();
   const std::uint64_t now_us = worker.now_us();
   if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
     // Orders follow the clock, so a point in time is also an order. Tasks that meet such

@@ -130,6 +130,11 @@ class ScoresTest(FullCase):
         self.assertGreater(int(self.client.stats(b"memory")["ghosts"]), 0)
         store_all(self.client, evicted[:1000], 100)
         self.assertLess(int(self.client.stats()["ghost_returns"]) - before - returned, 100, "what is there does not come back")
+        store_all(self.client, keys, 100)
+        self.client.ask(b"flush_all")
+        before = int(self.client.stats()["ghost_returns"])
+        store_all(self.client, keys[:count // 10], 100)
+        self.assertLess(int(self.client.stats()["ghost_returns"]) - before, 50, "a flush forgets them")
 
 
 @mxkv_only("the figures are those of a store without slab classes")

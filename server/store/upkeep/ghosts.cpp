@@ -92,6 +92,13 @@ bool Ghosts::take(std::uint64_t hash) noexcept {
   return false;
 }
 
+// The table may change its size meanwhile: pages behind it hold nothing.
+void Ghosts::clear() noexcept {
+  if (any()) {
+    range_.discard(table_, bytes());
+  }
+}
+
 std::uint64_t Ghosts::wanted(std::uint64_t items) const noexcept {
   const std::size_t most =
       std::min(std::bit_floor(budget_.limit_bytes() / kPartOfLimit), range_.reserved_bytes());

@@ -59,6 +59,9 @@ class Ghosts {
   /// Makes room for about as many ghosts as there are items, but never more than a part of the limit. None: gives the
   /// memory back.
   void fit(std::uint64_t items) noexcept;
+  /// Forgets all ghosts: behind a flush items that were kept come anew, too, and those that were evicted must
+  /// not begin as the better ones.
+  void clear() noexcept;
   /// Bytes of the table.
   [[nodiscard]] std::size_t bytes() const noexcept {
     return buckets_.load(std::memory_order_relaxed) * sizeof(Bucket);

@@ -125,6 +125,22 @@ TEST_F(GhostTable, IsChargedAndFollowsTheItemsAndTheLimit) {
   EXPECT_EQ(budget.used_bytes(), 0U);
 }
 
+TEST_F(GhostTable, ForgetsAllWhenItIsCleared) {
+  ghosts.clear();
+  ghosts.fit(1000);
+  const std::size_t before = ghosts.bytes();
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    ghosts.add(Ghosts::hash_of(std::to_string(i)));
+  }
+  ghosts.clear();
+  EXPECT_EQ(ghosts.bytes(), before);
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    EXPECT_FALSE(ghosts.take(Ghosts::hash_of(std::to_string(i))));
+  }
+  ghosts.add(7);
+  EXPECT_TRUE(ghosts.take(7));
+}
+
 TEST_F(GhostTable, StaysAsItIsIfMemoryIsRefused) {
   ghosts.fit(1000);
   const std::size_t before = ghosts.bytes();
@@ -162,7 +178,7 @@ TEST_F(GhostTable, ManyThreadsMayUseItWhileItChanges) {
         const std::uint64_t hash = Ghosts::hash_of(std::to_string(random.below(1000)));
         random.below(2) == 0 ? ghosts.add(hash) : static_cast<void>(ghosts.take(hash));
         if (random.below(100) == 0) {
-          ghosts.fit(random.below(100'000));
+          random.below(4) == 0 ? ghosts.clear() : ghosts.fit(random.below(100'000));
         }
       }
     });
