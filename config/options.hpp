@@ -198,6 +198,12 @@ enum class when_full : std::uint8_t {
   error,  ///< an operation that needs more memory fails
 };
 
+/// What eviction keeps as many as possible of.
+enum class evict_for : std::uint8_t {
+  requests,  ///< requests that hit: large items go before small ones
+  bytes,     ///< bytes that hit: an item's size has no say
+};
+
 /// When a write is on disk, as seen by clients.
 enum class sync_mode : std::uint8_t {
   commit,    ///< a reply leaves when the data it reveals is on disk
@@ -262,6 +268,7 @@ struct DaemonOptions : PlacementOptions {
   runtime::MemoryOptions memory;
   std::uint32_t memory_limit_percent = 0;  ///< of the machine's or control group's, instead of limit_bytes
   config::when_full when_full = config::when_full::evict;
+  config::evict_for evict_for = config::evict_for::requests;
   bool evacuation = true;  ///< items are moved out of sparse spans
   runtime::PrefetchOptions prefetch;
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one

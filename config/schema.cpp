@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 2> kTlsVersionWords{"1.2", "1.3"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
 constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
+constexpr std::array<std::string_view, 2> kEvictForWords{"requests", "bytes"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
@@ -298,6 +299,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   visitor.section("memory", [&](SchemaVisitor& section) {
     memory_amount(section, "limit", options.memory.limit_bytes, options.memory_limit_percent);
     choice(section, "when_full", options.when_full, kWhenFullWords);
+    choice(section, "evict_for", options.evict_for, kEvictForWords);
     choice(section, "huge_pages", options.memory.huge_pages, kHugePagesWords);
     choice(section, "numa_placement", options.memory.numa_placement, kBoolWords);
     choice(section, "in_core", options.memory.in_core, kBoolWords);

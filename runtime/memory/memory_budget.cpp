@@ -35,6 +35,15 @@ void MemoryBudget::give_back(std::size_t bytes) noexcept {
   MXKV_ASSERT(before >= bytes, "no more is given back than was drawn");
 }
 
+bool MemoryBudget::try_charge(memory_category category, std::size_t bytes) noexcept {
+  if (!try_draw(bytes)) {
+    return false;
+  }
+  direct_[static_cast<std::size_t>(category)].fetch_add(static_cast<std::int64_t>(bytes),
+                                                        std::memory_order_relaxed);
+  return true;
+}
+
 void MemoryBudget::charge_unconditionally(memory_category category, std::size_t bytes) noexcept {
   used_.fetch_add(bytes, std::memory_order_relaxed);
   direct_[static_cast<std::size_t>(category)].fetch_add(static_cast<std::int64_t>(bytes),

@@ -29,9 +29,10 @@ enum class memory_category : std::uint8_t {
   buffers,
   retired,  ///< of items and index, in which it is counted as well: unlinked, waits for its epoch
   referenced,
+  ghosts,  ///< fingerprints of evicted items
   other
 };
-inline constexpr std::size_t kMemoryCategories = 8;
+inline constexpr std::size_t kMemoryCategories = 9;
 
 class MemoryAccount;
 
@@ -54,9 +55,11 @@ class MemoryBudget {
   /// Returns bytes that try_draw() gave.
   void give_back(std::size_t bytes) noexcept;
 
+  /// Charges `bytes`, or changes nothing and returns false when the budget does not have them.
+  [[nodiscard]] bool try_charge(memory_category category, std::size_t bytes) noexcept;
   /// Charges without asking; the limit may be exceeded. For memory without which nothing could be freed.
   void charge_unconditionally(memory_category category, std::size_t bytes) noexcept;
-  /// Undoes charge_unconditionally(), or a charge of any account that no longer runs.
+  /// Undoes try_charge() or charge_unconditionally(), or a charge of any account that no longer runs.
   void refund(memory_category category, std::size_t bytes) noexcept;
 
   /// Bytes drawn, unused credit of workers included.

@@ -100,6 +100,8 @@ constexpr std::array kCounted{
     Counted{counter::total_items, "mxkv_items_stored", "Items stored since the start."},
     Counted{counter::evictions, "mxkv_evictions", "Items evicted to free memory."},
     Counted{counter::evicted_unfetched, "mxkv_evictions_unread", "Evicted items that were never read."},
+    Counted{counter::ghost_returns, "mxkv_ghost_returns",
+            "Items stored again soon after their eviction: with somewhat more memory these gets had hit."},
     Counted{counter::reclaimed, "mxkv_expired_met", "Expired items that a request found and removed."},
     Counted{counter::swept_items, "mxkv_expired_swept", "Expired items that a sweep removed."},
     Counted{counter::expired_unfetched, "mxkv_expired_unread", "Removed expired items that were never read."},

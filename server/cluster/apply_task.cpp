@@ -67,6 +67,9 @@ index::Change ApplyTask::commit(ItemNode& leaf, bool found, std::uint64_t old, s
     }
     default:
       MXKV_ASSERT(item_ != nullptr && item_->order() == order_, "an item keeps the order of its record");
+      if (found) {
+        item_->keep_reads(*ItemRecord::item(old));
+      }
       if (const std::uint32_t expiry = ItemRecord::item(value)->expiry(); expiry != 0) {
         ExpirySweep::note(leaf, expiry, worker);
       }

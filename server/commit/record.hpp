@@ -6,17 +6,19 @@
 //   put          a: key bytes, b: marks; u32 value bytes (u64 if apart) [u32 flags][u32 expiry][u64 cas]
 //                key value
 //   gone         a: key bytes; bits say why; key
-//   touch        a: key bytes; bits, b: lower and upper bits of an access age; u32 expiry, key
+//   touch        a: key bytes; bits, b: lower and upper bits of an access code; u32 expiry, key
 //   range_gone   a, b: bytes of the bounds; bits say which are open; u64 items, from, to
 //   range_touch  as range_gone, then u32 expiry and u64 moment before the bounds
 //   flush        removes all items with an order up to its own
 //   flush_at     u64 point, u64 now: a flush in the future
 //
 // `order` grows with each change of a key (index/commit_point.hpp). An operation on a range has an order
-// above all earlier changes. In checkpoints the 11 bits above the order's 53 are the item's access age.
+// above all earlier changes. In checkpoints the 11 bits above the order's 53 are the item's access code. A bit of
+// the record says that the code counts reads (access_code.hpp). Codes of records without it have an age alone;
+// reading translates them.
 //
 // Reads are no changes, so the journal records them only at an orderly end: by touches with the item's own
-// order and its access age. They do not change the expiry, as only a touch with a greater order than the
+// order and its access code. They do not change the expiry, as only a touch with a greater order than the
 // item's does.
 //
 // A value apart follows in blocks of its own; its record is the last of its block.
@@ -32,6 +34,7 @@
 #include <variant>
 
 #include "runtime/base/assert.hpp"
+#include "server/commit/access_code.hpp"
 #include "server/commit/record_format.hpp"
 
 namespace mxkv::server {
@@ -59,7 +62,7 @@ struct PutRecord {
   std::uint64_t cas = 0;  ///< chosen by a client, if has_cas
   std::uint32_t flags = 0;
   std::uint32_t expiry = 0;
-  std::uint16_t access = 0;  ///< age code of 11 bits; checkpoints only
+  std::uint16_t access = 0;  ///< access code; checkpoints only
   std::uint8_t marks = 0;
   bool has_cas = false;
 
@@ -83,12 +86,12 @@ struct GoneRecord {
   friend bool operator==(const GoneRecord&, const GoneRecord&) = default;
 };
 
-/// The item gets another expiry. With the item's own order it only records the access age.
+/// The item gets another expiry. With the item's own order it only records the access code.
 struct TouchRecord {
   std::uint64_t order = 0;
   std::string_view key{};
   std::uint32_t expiry = 0;
-  std::uint16_t access = 0;  ///< age code of 11 bits
+  std::uint16_t access = 0;  ///< access code
 
   friend bool operator==(const TouchRecord&, const TouchRecord&) = default;
 };
@@ -151,13 +154,27 @@ inline constexpr std::uint8_t kFlags = 1;
 inline constexpr std::uint8_t kExpiry = 2;
 inline constexpr std::uint8_t kCas = 4;
 inline constexpr std::uint8_t kApart = 8;
-inline constexpr std::uint8_t kOfPut = kFlags | kExpiry | kCas | kApart;
+inline constexpr std::uint8_t kReads = 16;  ///< the access code counts reads
+inline constexpr std::uint8_t kOfPut = kFlags | kExpiry | kCas | kApart | kReads;
+/// Of a touch, in b above the code's upper bits: the code counts reads.
+inline constexpr std::uint8_t kTouchReads = 8;
 
 inline constexpr std::uint8_t kFromOpen = 1;
 inline constexpr std::uint8_t kToOpen = 2;
 inline constexpr std::uint8_t kNoEnd = 4;
 inline constexpr std::uint8_t kOfRange = kFromOpen | kToOpen | kNoEnd;
 }  // namespace record_bits
+
+/// The access code in a put's header.
+[[nodiscard]] inline std::uint16_t access_of_put(std::uint8_t bits, std::uint64_t order) noexcept {
+  const auto code = static_cast<std::uint32_t>(order >> kOrderBits);
+  return static_cast<std::uint16_t>((bits & record_bits::kReads) != 0 ? code : access_code::of_older(code));
+}
+/// The access code in a touch's bits and b.
+[[nodiscard]] inline std::uint16_t access_of_touch(std::uint8_t bits, std::uint8_t b) noexcept {
+  const std::uint32_t code = (bits | std::uint32_t{b} << 8U) & kMostAccess;
+  return static_cast<std::uint16_t>((b & record_bits::kTouchReads) != 0 ? code : access_code::of_older(code));
+}
 
 /// Bytes of the largest record with an inline value: a block must have so much room left.
 constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noexcept {
@@ -224,7 +241,8 @@ inline char* write_record(char* out, const PutRecord& put) noexcept {
   MXKV_DCHECK(put.apart_bytes == 0 || put.value.empty(), "a value is inside or apart");
   const auto bits = static_cast<std::uint8_t>(
       (put.flags != 0 ? record_bits::kFlags : 0) | (put.expiry != 0 ? record_bits::kExpiry : 0) |
-      (put.has_cas ? record_bits::kCas : 0) | (put.apart_bytes != 0 ? record_bits::kApart : 0));
+      (put.has_cas ? record_bits::kCas : 0) | (put.apart_bytes != 0 ? record_bits::kApart : 0) |
+      (put.access != 0 ? record_bits::kReads : 0));
   out = record_detail::put_header(out, record_type::put, bits, put.key.size(), put.marks,
                                   put.order | std::uint64_t{put.access} << kOrderBits);
   if (bits == 0) [[likely]] {
@@ -255,8 +273,9 @@ inline char* write_record(char* out, const GoneRecord& gone) noexcept {
 }
 
 inline char* write_record(char* out, const TouchRecord& touch) noexcept {
-  out = record_detail::put_header(out, record_type::touch, static_cast<std::uint8_t>(touch.access),
-                                  touch.key.size(), std::size_t{touch.access} >> 8U, touch.order);
+  out = record_detail::put_header(
+      out, record_type::touch, static_cast<std::uint8_t>(touch.access), touch.key.size(),
+      touch.access == 0 ? 0 : touch.access >> 8U | record_bits::kTouchReads, touch.order);
   return record_detail::put_bytes(store_number(out, touch.expiry), touch.key);
 }
 

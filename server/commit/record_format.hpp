@@ -15,7 +15,7 @@ inline constexpr std::size_t kBlockHeaderBytes = 48;
 /// Larger values are apart, in blocks behind their record; others are copied into the record.
 inline constexpr std::size_t kMostInlineBytes = 8192;
 
-/// Bits of an order; the bits above hold the access age of an item in a checkpoint.
+/// Bits of an order; the bits above hold the access code of an item in a checkpoint.
 inline constexpr unsigned kOrderBits = 53;
 inline constexpr std::uint64_t kMostOrder = (std::uint64_t{1} << kOrderBits) - 1;
 inline constexpr std::uint32_t kMostAccess = (1U << (64 - kOrderBits)) - 1;

@@ -47,12 +47,11 @@ std::optional<Record> RecordReader::read(const Header& header) noexcept {
       }
       return GoneRecord{header.order, take(header.a), static_cast<gone_reason>(header.bits)};
     case record_type::touch: {
-      if (header.b > kMostAccess >> 8U) {
+      if (header.b > (kMostAccess >> 8U | record_bits::kTouchReads)) {
         return fail("a record has unknown bits");
       }
       const auto expiry = take_number<std::uint32_t>();
-      return TouchRecord{header.order, take(header.a), expiry,
-                         static_cast<std::uint16_t>(header.bits | header.b << 8U)};
+      return TouchRecord{header.order, take(header.a), expiry, access_of_touch(header.bits, header.b)};
     }
     case record_type::range_gone:
     case record_type::range_touch:
@@ -75,7 +74,7 @@ std::optional<Record> RecordReader::read_put(const Header& header) noexcept {
   }
   PutRecord put;
   put.order = header.order & kMostOrder;
-  put.access = static_cast<std::uint16_t>(header.order >> kOrderBits);
+  put.access = access_of_put(header.bits, header.order);
   put.marks = header.b;
   std::uint64_t inside = 0;
   if ((header.bits & record_bits::kApart) != 0) {

@@ -8,6 +8,7 @@
 #include "config/parse.hpp"
 #include "runtime/memory/task_memory.hpp"
 #include "runtime/memory/value_space.hpp"
+#include "server/store/upkeep/ghosts.hpp"
 
 namespace mxkv::server {
 
@@ -23,7 +24,7 @@ std::size_t used_address_bytes() {
 
 std::size_t reserved_address_bytes(std::size_t limit_bytes) noexcept {
   return runtime::TaskMemory::kDefaultReserveBytes +
-         2 * runtime::ValueSpace::default_address_bytes(limit_bytes);
+         2 * runtime::ValueSpace::default_address_bytes(limit_bytes) + Ghosts::reserved_bytes(limit_bytes);
 }
 
 std::string lack_of_addresses(std::size_t limit_bytes, std::size_t allowed, std::size_t used) {

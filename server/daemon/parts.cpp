@@ -66,6 +66,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                       .value_bytes = options.limits.value_bytes,
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict,
+                      .evict_large_first = options.evict_for == config::evict_for::requests,
                       .offers = {.mode = static_cast<read_offering>(options.offer_reads)}}),
       durability(durable == nullptr
                      ? nullptr
@@ -131,8 +132,9 @@ void Parts::end() {
 
 bool Parts::change(const config::DaemonOptions& options) {
   store.set_limits(range_limits(options.limits), options.limits.value_bytes);
-  store.set_upkeep(
-      {.defragments = options.evacuation, .evicts = options.when_full == config::when_full::evict});
+  store.set_upkeep({.defragments = options.evacuation,
+                    .evicts = options.when_full == config::when_full::evict,
+                    .weighs_size = options.evict_for == config::evict_for::requests});
   runtime.set_spin_rounds(options.spin_rounds);
   administration.set_shutdown_allowed(options.server.shutdown_command);
   if (durability != nullptr) {

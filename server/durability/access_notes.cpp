@@ -49,12 +49,9 @@ class ItemWalk {
   unsigned at_ = 0;
 };
 
-/// Whether the item may have been read then or later. Stored ages are rounded down by up to a second and
-/// 1/128.
+/// Whether the item may have got its code then or later: stored ages are rounded up.
 bool read_since(const Item& item, std::uint64_t since_us) noexcept {
-  constexpr std::uint64_t kRounded = std::uint64_t{1} << 20U;
-  const std::uint64_t read_us = item.last_access_us();
-  return item.accessed() && read_us + (read_us - item.order()) / 64 + kRounded >= since_us;
+  return item.access_code() != 0 && item.last_access_us() >= since_us;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace mxkv::server {
 
-/// Records the access ages of all items that may have been read at `since_us` (steady) or later. Records
+/// Records the access codes of all items that may have been read at `since_us` (steady) or later. Records
 /// nothing if the journal cannot be written. When no worker runs any more; ends the journal's thread.
 void record_accesses(Store& store, std::uint64_t since_us, std::uint64_t now_us, Journal& journal);
 

@@ -25,8 +25,8 @@ std::uint32_t expiry_of_touch(const char* record) noexcept {
   return load_number<std::uint32_t>(record + kRecordHeaderBytes);
 }
 
-std::uint16_t access_of_touch(const char* record) noexcept {
-  return static_cast<std::uint16_t>(byte_at(record, 1) | byte_at(record, 3) << 8U);
+std::uint16_t access_of_record(const char* record) noexcept {
+  return access_of_touch(byte_at(record, 1), byte_at(record, 3));
 }
 
 /// The item as a record finds it; null: there is none.
@@ -72,7 +72,7 @@ RecordedChange KeyRecord::change() const noexcept {
   RecordedChange change{.type = type(), .order = number()};
   if (change.type == record_type::touch) {
     change.expiry = expiry_of_touch(record);
-    change.access = access_of_touch(record);
+    change.access = access_of_record(record);
   }
   return change;
 }
@@ -83,7 +83,7 @@ StoredItem read_put_at(const char* record) noexcept {
   PutRecord& put = item.put;
   const auto order = load_number<std::uint64_t>(record + 4);
   put.order = order & kMostOrder;
-  put.access = static_cast<std::uint16_t>(order >> kOrderBits);
+  put.access = access_of_put(bits, order);
   put.marks = byte_at(record, 3);
   const char* at = record + kRecordHeaderBytes;
   std::uint32_t inside = 0;

@@ -28,6 +28,7 @@ inline constexpr std::array kMemoryCategoryNames{
     std::pair{runtime::memory_category::output, std::string_view{"output"}},
     std::pair{runtime::memory_category::buffers, std::string_view{"buffers"}},
     std::pair{runtime::memory_category::referenced, std::string_view{"referenced"}},
+    std::pair{runtime::memory_category::ghosts, std::string_view{"ghosts"}},
 };
 
 /// Adds the lines. Thread-safety: any thread; each number is a recent one.

@@ -300,6 +300,7 @@ void Statistics::general(StatText& text) {
   text.add("total_items", now.store[static_cast<std::size_t>(counter::total_items)]);
   text.add("evictions", now.store[static_cast<std::size_t>(counter::evictions)]);
   text.add("evicted_unfetched", now.store[static_cast<std::size_t>(counter::evicted_unfetched)]);
+  text.add("ghost_returns", now.store[static_cast<std::size_t>(counter::ghost_returns)]);
   text.add("reclaimed", now.store[static_cast<std::size_t>(counter::reclaimed)]);
   text.add("expired_unfetched", now.store[static_cast<std::size_t>(counter::expired_unfetched)]);
   text.add("crawler_reclaimed", now.store[static_cast<std::size_t>(counter::swept_items)]);
@@ -334,6 +335,7 @@ void Statistics::settings(StatText& text) const {
   text.add("domain_socket", local == listeners_.end() ? "NULL" : local->path);
   text.add("verbosity", verbosity_.load(std::memory_order_relaxed));
   text.add("evictions", store_.evicts() ? "on" : "off");
+  text.add("evict_for", store_.weighs_size() ? "requests" : "bytes");
   text.add("num_threads", runtime_.worker_count());
   text.add("reqs_per_event", limits.requests_per_turn);
   text.add("cas_enabled", "yes");

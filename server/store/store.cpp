@@ -43,7 +43,10 @@ void begin(Task* task, bool locked, RangeLocks& locks, runtime::Worker& worker) 
 Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     : state_(runtime, options.tree),
       locks_(runtime, options.toggle),
-      upkeep_(state_, runtime.worker_count(), {.defragments = options.evacuation, .evicts = options.evict}),
+      upkeep_(state_, runtime.worker_count(),
+              {.defragments = options.evacuation,
+               .evicts = options.evict,
+               .weighs_size = options.evict_large_first}),
       splitting_(options.ranges.splitting),
       offers_(options.offers) {
   MXKV_ASSERT(offers_.row > 0 && offers_.row <= ReadOffers::kMostInRow, "a row is short");
@@ -299,6 +302,7 @@ bool Store::flush_all(runtime::Worker& worker, std::int64_t delay_s, const Reply
     return false;
   }
   worker.local<WorkerContext>().counters.count(counter::cmd_flush);
+  upkeep_.ghosts().clear();
   const std::uint64_t now_us = worker.now_us();
   if (const std::uint64_t at = flush_time_us(delay_s, Moment{worker}); at != 0) {
     // Orders follow the clock, so a point in time is also an order. Tasks that meet such

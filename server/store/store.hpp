@@ -30,6 +30,7 @@ struct StoreOptions {
   std::uint64_t value_bytes = std::uint64_t{1} << 20U;  ///< longest value; an append may not exceed it either
   bool evacuation = true;                               ///< move items out of sparse spans
   bool evict = false;                                   ///< make room when memory runs short
+  bool evict_large_first = true;                        ///< an item's size has a say in that
   ReadOfferOptions offers;                              ///< of reads in a deep pipeline
 };
 
@@ -75,6 +76,8 @@ class Store final : public SessionStore {
   /// gone: a node that follows a lagging log may still learn that an item lives on. The greatest number: no
   /// item is kept.
   void hold_expired(std::uint64_t from_us) noexcept { state_.hold_expired(from_us); }
+  /// Whether eviction removes large items before small ones.
+  [[nodiscard]] bool weighs_size() const noexcept { return upkeep_.weighs_size(); }
   /// Whether items are evicted when memory runs short.
   [[nodiscard]] bool evicts() const noexcept { return upkeep_.evicts(); }
   /// Whether items are moved out of sparse spans.
@@ -91,6 +94,7 @@ class Store final : public SessionStore {
   [[nodiscard]] RangeLocks& locks() noexcept { return locks_; }
   [[nodiscard]] ExpirySweep& sweep() noexcept { return upkeep_.sweep(); }
   [[nodiscard]] const ExpirySweep& sweep() const noexcept { return upkeep_.sweep(); }
+  [[nodiscard]] Ghosts& ghosts() noexcept { return upkeep_.ghosts(); }
   [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return upkeep_.expired_present(); }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return state_.flush_points(); }
   [[nodiscard]] WorkerContext& context(runtime::WorkerId worker) noexcept { return state_.context(worker); }

@@ -89,7 +89,8 @@ class ConfigSetTest(ConfigCase):
     def test_each_option_that_can_change_changes(self):
         client = self.start_with()
         for path, value in (
-                ("spin_rounds", "7"), ("memory.limit", "100MiB"), ("memory.when_full", "error"), ("memory.evacuation", "false"),
+                ("spin_rounds", "7"), ("memory.limit", "100MiB"), ("memory.when_full", "error"), ("memory.evict_for", "bytes"),
+                ("memory.evacuation", "false"),
                 ("limits.scan_time", "9ms"), ("stats.slow", "1ms"), ("server.drain_timeout", "1s"),
                 ("server.shutdown_command", "true"), ("server.balance", "off"), ("server.accept", "machine"),
                 ("log.rate", "1000"), ("log.level", "debug"), ("durability.checkpoint.rate", "1MiB")):
@@ -97,8 +98,8 @@ class ConfigSetTest(ConfigCase):
                 self.set(client, path, value)
                 self.assertEqual(self.told(client, path.encode())[path], ("now", value, "config set"))
         settings = client.stats(b"settings")
-        self.assertEqual({name: settings[name] for name in ("maxbytes", "evictions", "shutdown_command", "stats_slow_ms")},
-                         {"maxbytes": str(100 << 20), "evictions": "off", "shutdown_command": "yes", "stats_slow_ms": "1"})
+        self.assertEqual({name: settings[name] for name in ("maxbytes", "evictions", "evict_for", "shutdown_command", "stats_slow_ms")},
+                         {"maxbytes": str(100 << 20), "evictions": "off", "evict_for": "bytes", "shutdown_command": "yes", "stats_slow_ms": "1"})
         client.send(b"shutdown\r\n")
         self.assertEqual(client.rest(), b"")
         self.process.wait(patience(30))
@@ -114,6 +115,7 @@ class ConfigSetTest(ConfigCase):
                 ("limits.pipeline {a: [", b"CLIENT_ERROR config set:"),
                 ("workers 3", b"CLIENT_ERROR config set: workers: cannot change while the daemon runs, from 2 to 3"),
                 ("server.debug_time true", b"CLIENT_ERROR config set: server.debug_time: cannot change while the daemon runs"),
+                ("memory.evict_for size", b"CLIENT_ERROR config set: memory.evict_for: \"size\" is unknown (allowed: requests, bytes)"),
                 ("memory.limit 1GiB", b"CLIENT_ERROR config set: memory.limit: while the daemon runs it can grow to 128MiB: "
                                       b"twice the limit at the start"),
                 ("log.file /nowhere/at/all.log", b"CLIENT_ERROR config set: log.file: the folder /nowhere/at does not exist")):

@@ -3,7 +3,7 @@
 import random
 import unittest
 
-from harness import LONG, SANITIZED, Options, ServerCase, mxkv_only, scaled
+from harness import LONG, SANITIZED, Options, ServerCase, mxkv_only, scaled, wait_for
 from harness.connection import Connection, block, padded
 from harness.threads import Threads
 
@@ -58,6 +58,83 @@ class ReadItemsTest(FullCase):
             there = self.present(read, 100)
             self.assertEqual(self.client.ask(b"debugtime 10"), b"OK")
         self.assertGreater(len(there), 0.95 * len(read))
+
+
+@_POLICY
+@mxkv_only("memcached does not count reads, and has no say of sizes")
+class ScoresTest(FullCase):
+    """Which of two kinds of items is left when others have taken their room."""
+    options = Options(memory_mib=FullCase.limit_mib, settings=(("server.debug_time", "true"),))
+    small, large = 100, 1600
+
+    def count_left(self, prepare=None) -> tuple[float, float]:
+        """The parts of small and of large items that are left. `prepare` gets the keys of both."""
+        self.client.ask(b"flush_all")
+        wait_for(lambda: int(self.client.stats(b"memory")["used"]) < self.limit_mib * _MIB // 2, "flushed items are freed", 60)
+        count = self.limit_mib * _MIB // 20 // self.large
+        chance = random.Random(7)  # keys of all kinds lie among each other: a walk meets some of each
+        small, large = ([b"%08x%s%05d" % (chance.getrandbits(32), kind, i) for i in range(count)] for kind in (b"s", b"l"))
+        store_all(self.client, small, self.small)
+        store_all(self.client, large, self.large)
+        for keys, size in ((small, self.small), (large, self.large)):
+            self.assertEqual(self.client.ask(b"debugtime 3"), b"OK")
+            self.present(keys, size)
+        if prepare is not None:
+            prepare(small, large)
+        left = len(small), len(large)
+        for i in range(120):
+            self.assertEqual(self.client.ask(b"debugtime 10"), b"OK")
+            store_all(self.client, (b"%08xonce%d" % (chance.getrandbits(32), i) for _ in range(self.limit_mib * _MIB // 2000)), 400)
+            left = tuple(sum(not reply.startswith(b"EN") for reply in self.look(keys)) for keys in (small, large))
+            if min(left) < count // 2:
+                break
+        return tuple(n / count for n in left)
+
+    def look(self, keys) -> list[bytes]:
+        """The replies to `me`, which notes no access."""
+        self.client.send(b"".join(b"me %s\r\n" % key for key in keys))
+        return [self.client.line() for _ in keys]
+
+    def test_large_items_go_first_even_if_read_last_unless_bytes_count(self):
+        small, large = self.count_left()
+        self.assertGreater(small, 0.9)
+        self.assertLess(large, 0.5)
+        self.assertEqual(self.client.ask(b"config set memory.evict_for bytes"), b"OK")
+        small, large = self.count_left()
+        self.assertLess(small, 0.5)
+        self.assertGreater(large, 0.7 * small)
+        self.assertEqual(self.client.ask(b"config set memory.evict_for requests"), b"OK")
+
+    def test_an_item_that_was_read_often_outlives_one_that_was_read_once_also_in_new_values(self):
+        def read_large_often(small, large):
+            self.present(large, self.large)
+            self.present(large, self.large)
+            store_all(self.client, small, self.small)
+            store_all(self.client, large, self.large)
+        small, large = self.count_left(read_large_often)
+        self.assertGreater(large, 0.9)
+        self.assertLess(small, 0.5)
+
+    def test_items_that_come_back_are_counted_and_stay_for_longer(self):
+        count = self.limit_mib * _MIB // 100
+        keys = [b"k%07d" % i for i in range(count)]
+        for _ in range(2):
+            store_all(self.client, keys, 100)
+        evicted = [key for key, reply in zip(keys, self.look(keys)) if reply.startswith(b"EN")]
+        self.assertGreater(len(evicted), count // 20)
+        before = int(self.client.stats()["ghost_returns"])
+        store_all(self.client, evicted[:1000], 100)
+        returned = int(self.client.stats()["ghost_returns"]) - before
+        self.assertGreater(returned, 300)
+        self.assertLessEqual(returned, 1000)
+        self.assertGreater(int(self.client.stats(b"memory")["ghosts"]), 0)
+        store_all(self.client, evicted[:1000], 100)
+        self.assertLess(int(self.client.stats()["ghost_returns"]) - before - returned, 100, "what is there does not come back")
+        store_all(self.client, keys, 100)
+        self.client.ask(b"flush_all")
+        before = int(self.client.stats()["ghost_returns"])
+        store_all(self.client, keys[:count // 10], 100)
+        self.assertLess(int(self.client.stats()["ghost_returns"]) - before, 50, "a flush forgets them")
 
 
 @mxkv_only("the figures are those of a store without slab classes")

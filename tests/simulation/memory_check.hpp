@@ -44,9 +44,10 @@ inline void check_budget(runtime::Runtime& runtime, Complaints& complaints) {
     complaints.unless(worker.retired_objects() == 0, "retired objects are left");
   }
   const runtime::MemoryBudget& budget = runtime.budget();
-  for (const auto category : {runtime::memory_category::index, runtime::memory_category::items,
-                              runtime::memory_category::retired, runtime::memory_category::output,
-                              runtime::memory_category::buffers, runtime::memory_category::other}) {
+  for (const auto category :
+       {runtime::memory_category::index, runtime::memory_category::items, runtime::memory_category::retired,
+        runtime::memory_category::output, runtime::memory_category::buffers, runtime::memory_category::ghosts,
+        runtime::memory_category::other}) {
     if (budget.category_bytes(category) != 0) {
       complaints.add("category " + std::to_string(static_cast<int>(category)) + " is charged with " +
                      std::to_string(budget.category_bytes(category)) + " bytes");

@@ -48,6 +48,7 @@ void StoreWhims::have_whim(Worker& worker) {
     case 2:
       if (const std::uint64_t seen = some_item();
           (options_.evicts || fault_ == store_fault::lost_item) && seen != 0) {
+        store_->ghosts().fit(1 + random_.below(10'000));  // one to five pages
         server::start_eviction(worker, seen);
       }
       break;

@@ -208,6 +208,7 @@ class StoreWorld {
       ledger_.check(machine_.clock.steady_us(machine_.clock.monotonic_ns()), complaints_);
     }
     report.changes = ledger_.changes();
+    store_.ghosts().fit(0);
     check_memory(machine_.runtime, store_.tree(), complaints_);
     report.by_address = options_.store.evict;
     report.fingerprint = (stepper_.steps() * 31 + random_()) * 31 + history_.size();

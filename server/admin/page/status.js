@@ -214,8 +214,8 @@ function showCommands(now) {
   setText("n-commands", now.sampled_one_in ? `Latencies of ${now.sampled_one_in > 1 ? `one in ${now.sampled_one_in} commands` : "all commands"} in the last ${now.latency_window_s} s.` : "Latencies are not measured (stats.sample is off).");
 }
 
-const kMemory = ["items", "index", "tasks", "output", "buffers", "referenced"];
-const kMemoryNames = { items: "items", index: "index", tasks: "tasks", output: "replies", buffers: "input", referenced: "sent values" };
+const kMemory = ["items", "index", "tasks", "output", "buffers", "referenced", "ghosts"];
+const kMemoryNames = { items: "items", index: "index", tasks: "tasks", output: "replies", buffers: "input", referenced: "sent values", ghosts: "evicted keys" };
 function showMemory(now) {
   const stack = byId("m-stack"), legend = byId("m-legend");
   if (!stack.firstChild) {

@@ -61,6 +61,9 @@ bool BatchLine::decide(BatchKey& key, const Liveness& live, runtime::Worker& wor
   if (keeps_version(old)) {
     made->take_version(*old);
   } else {
+    if (old != nullptr) {
+      made->keep_reads(*old);
+    }
     key.order = mint(*made, key.order, worker);
   }
   shown_ = made;

@@ -80,6 +80,9 @@ step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& wor
     added = std::exchange(made_, nullptr);
   } else if (phase_ == batch_phase::apply && key_->maker != nullptr) {
     added = key_->maker->take();
+    if (key_->placed) {
+      welcome_item(worker.local<WorkerContext>(), *added);
+    }
   }
   if (added != nullptr) {
     counters.count(counter::items_added);

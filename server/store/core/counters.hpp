@@ -46,6 +46,7 @@ enum class counter : std::uint8_t {
   items_removed,
   evictions,          ///< items that made room
   evicted_unfetched,  ///< of these, items that no client had read
+  ghost_returns,      ///< items that came back soon after their eviction, see ghosts.hpp
   reclaimed,          ///< expired items that other tasks met and removed
   swept_items,        ///< expired items that a sweep removed, see expiry_sweep.hpp
   expired_unfetched,  ///< of both, items that no client had read

@@ -28,6 +28,7 @@ class Liveness {
   [[nodiscard]] bool is_flushed(const View& view) const noexcept {
     return view.order() <= flushed_;
   }
+  [[nodiscard]] std::uint64_t now_us() const noexcept { return now_us_; }
   /// A flush has taken items up to this order.
   [[nodiscard]] std::uint64_t flushed() const noexcept { return flushed_; }
 

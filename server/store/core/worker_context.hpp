@@ -19,6 +19,7 @@ namespace mxkv::server {
 struct RangeLocks;
 class ConnectionTable;
 class ExpirySweep;
+class Ghosts;
 class OwnerReads;
 class ReadOffers;
 class StoreState;
@@ -38,6 +39,7 @@ struct WorkerContext {
   Happenings* happenings = nullptr;  ///< the store's; null: events are not reported
   Upkeep* upkeep = nullptr;          ///< the store's
   ExpirySweep* sweep = nullptr;
+  Ghosts* ghosts = nullptr;           ///< the store's
   OwnerReads* owner_reads = nullptr;  ///< null: no item here is a copy
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_order{0};  ///< minted here so far; one writer

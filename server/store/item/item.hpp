@@ -9,17 +9,17 @@
 // Flags, expiry and a cas chosen by the client exist only if the state says so: most items have none. The
 // pointer is 8-byte aligned. Key, value and order never change once the item is in the tree: an update swaps
 // the leaf's pointer. Under the leaf's latch a touch may change the expiry, and a write may set the mark that
-// a client won the item. Readers note their access at any time.
+// a client won the item. Readers note their access at any time (server/commit/access_code.hpp).
 #pragma once
 
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
 #include "protocol/reply.hpp"
 #include "runtime/scheduler/worker.hpp"
+#include "server/commit/access_code.hpp"
 #include "server/store/item/chunk_list.hpp"
 
 namespace mxkv::server {
@@ -81,10 +81,21 @@ class Item {
     low_order_ = other.low_order_;
     high_.store(other.high_.load(std::memory_order_relaxed), std::memory_order_relaxed);
   }
-  /// If `other` was ever read, this item counts as read just now. Before this item is in the tree.
+  /// Takes the reads of `other`; if its value was ever read, this item counts as read just now. Before this
+  /// item is in the tree.
   void take_access(const Item& other) noexcept {
-    const std::uint32_t stamp = other.accessed() ? 1U : 0U;
-    high_.store((high_.load(std::memory_order_relaxed) & kHighOrder) | stamp << kAccessShift,
+    const std::uint32_t age = other.accessed() ? 1U : 0U;
+    set_access_code(static_cast<std::uint16_t>(other.reads() << access_code::kAgeBits | age));
+  }
+  /// The reads of this item's key so far, when the item gets its order. Before this item is in the tree.
+  void keep_reads(const Item& other) noexcept {
+    const std::uint32_t reads = other.high_.load(std::memory_order_relaxed) & kReads;
+    high_.store((high_.load(std::memory_order_relaxed) & ~kReads) | reads, std::memory_order_relaxed);
+  }
+  /// The key counts as read so often. Any time: a read that is noted meanwhile may be lost.
+  void set_reads(std::uint32_t reads) noexcept {
+    MXKV_DCHECK(reads <= access_code::kMostReads, "reads have two bits");
+    high_.store((high_.load(std::memory_order_relaxed) & ~kReads) | reads * kOneRead,
                 std::memory_order_relaxed);
   }
   /// The number that clients compare: the order, unless a client chose another.
@@ -98,20 +109,24 @@ class Item {
   }
   [[nodiscard]] bool has_cas_field() const noexcept { return has(word(), kHasCas); }
 
-  /// Notes that a client read the item. Any reader, at any time; stores only if the stamp changes.
+  /// Notes that a client read the item. Any reader, at any time; stores only if the code changes.
   void note_access(std::uint64_t now_us) noexcept {
     note_access(now_us, high_.load(std::memory_order_relaxed), order());
   }
-  /// Whether any client has read it.
-  [[nodiscard]] bool accessed() const noexcept {
-    return high_.load(std::memory_order_relaxed) >> kAccessShift != 0;
-  }
-  /// When it was read last, or else made (steady microseconds). Accurate to 1 % of the item's age then; ages
-  /// end at 48 days.
+  /// Whether any client has read its value.
+  [[nodiscard]] bool accessed() const noexcept { return access_code::accessed(access_code()); }
+  /// How often clients read the key, up to three times; values before this one count.
+  [[nodiscard]] std::uint32_t reads() const noexcept { return access_code::reads(access_code()); }
+  /// When it was read last, or else made (steady microseconds). Late by up to 6 % of the item's age then, so it may
+  /// be ahead of the clock.
   [[nodiscard]] std::uint64_t last_access_us() const noexcept {
     return last_access_us_of(order(), access_code());
   }
-  /// The item's age when it was read last, in 11 bits. 0: no client has read it.
+  /// The time since then.
+  [[nodiscard]] std::uint64_t idle_us(std::uint64_t now_us) const noexcept {
+    const std::uint64_t then_us = last_access_us();
+    return now_us > then_us ? now_us - then_us : 0;
+  }
   [[nodiscard]] std::uint16_t access_code() const noexcept {
     return static_cast<std::uint16_t>(high_.load(std::memory_order_relaxed) >> kAccessShift);
   }
@@ -123,7 +138,7 @@ class Item {
   }
   /// The last access of an item with this order and code.
   [[nodiscard]] static std::uint64_t last_access_us_of(std::uint64_t order, std::uint16_t code) noexcept {
-    return order + age_us_of(code);
+    return order + access_code::age_us(code);
   }
 
   [[nodiscard]] std::uint32_t marks() const noexcept { return word() >> kMarkShift & kAllMarks; }
@@ -274,6 +289,9 @@ class Item {
   static constexpr std::size_t kOptionalOffset = 12;
   static constexpr unsigned kAccessShift = 21;  ///< in high_, above the order's upper bits
   static constexpr std::uint32_t kHighOrder = (std::uint32_t{1} << kAccessShift) - 1;
+  static constexpr std::uint32_t kOneRead = std::uint32_t{1} << (kAccessShift + access_code::kAgeBits);
+  static constexpr std::uint32_t kReads = access_code::kMostReads * kOneRead;
+  static_assert(std::uint64_t{kReads} + kOneRead == std::uint64_t{1} << 32U, "a fourth read wraps around");
   static_assert(kInlineValueBytes < 1U << (kStateShift - kValueShift));
 
   Item(const Shape& shape, Word state) noexcept;
@@ -309,30 +327,18 @@ class Item {
     return *reinterpret_cast<std::atomic<std::uint32_t>*>(const_cast<char*>(bytes()) + expiry_offset(word));
   }
 
+  // Concurrent readers may lose a read, but never the order.
   void note_access(std::uint64_t now_us, std::uint32_t high, std::uint64_t made_us) noexcept {
-    const std::uint32_t stamp = access_stamp_for(now_us, made_us);
-    if (high >> kAccessShift != stamp) {
-      high_.store((high & kHighOrder) | stamp << kAccessShift, std::memory_order_relaxed);
+    const std::uint32_t counted = high + kOneRead;
+    const std::uint32_t noted = ((counted < high ? high : counted) & (kHighOrder | kReads)) |
+                                access_code::age_at(now_us, made_us) << kAccessShift;
+    if (noted != high) {
+      high_.store(noted, std::memory_order_relaxed);
     }
-  }
-  /// The age at an access in 11 bits: seconds (of 2^20 us) plus one, of which the first eight binary digits
-  /// count. 0: never.
-  [[nodiscard]] static std::uint32_t access_stamp_for(std::uint64_t now_us, std::uint64_t made_us) noexcept {
-    const std::uint64_t age = now_us > made_us ? ((now_us - made_us) >> 20U) + 1 : 1;
-    if (age < 256) [[likely]] {
-      return static_cast<std::uint32_t>(age);
-    }
-    const auto dropped = static_cast<unsigned>(std::bit_width(age)) - 8;
-    return dropped > 14 ? 2047 : static_cast<std::uint32_t>((dropped << 7U) + (age >> dropped));
-  }
-  [[nodiscard]] static std::uint64_t age_us_of(std::uint32_t stamp) noexcept {
-    const unsigned dropped = stamp < 256 ? 0 : (stamp >> 7U) - 1;
-    const std::uint64_t age = std::uint64_t{stamp - (dropped << 7U)} << dropped;
-    return age == 0 ? 0 : (age - 1) << 20U;
   }
 
   std::uint32_t low_order_ = 0;         ///< lower half of the order, in two words so that there is no padding
-  std::atomic<std::uint32_t> high_{0};  ///< access stamp and upper bits of the order
+  std::atomic<std::uint32_t> high_{0};  ///< access code and upper bits of the order
   std::atomic<Word> word_;
 };
 static_assert(sizeof(Item) == 12);

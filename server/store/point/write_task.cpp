@@ -7,7 +7,6 @@
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/text_reply.hpp"
-#include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
@@ -128,6 +127,9 @@ step WriteTask::committed_rarer(bool found, std::uint64_t old_word, runtime::Wor
     counters.count(counter::bytes_added, added->memory_bytes());
     if (puts_sent()) {
       counters.count(counter::total_items);
+    }
+    if (!found) {
+      welcome_item(worker.local<WorkerContext>(), *added);
     }
     shown_ = added;
   }

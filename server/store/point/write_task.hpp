@@ -9,6 +9,7 @@
 #include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
+#include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 #include "server/store/upkeep/shortage.hpp"
 #include "server/store/watch/watch_hub.hpp"
@@ -111,6 +112,9 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
     if (const std::uint32_t expiry = item.expiry(); expiry != 0) [[unlikely]] {
       ExpirySweep::note(leaf, expiry, worker);
     }
+    if (old != nullptr) [[likely]] {
+      item.keep_reads(*old);
+    }
     return index::Change::put(mint(item, before, worker));
   }
   [[gnu::noinline]] index::Change commit_rarer(ItemNode& leaf, bool found, std::uint64_t old,
@@ -147,6 +151,7 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   } else {
     context.counters.count(counter::items_added);
     context.counters.count(counter::bytes_added, bytes);
+    welcome_item(context, *added);
   }
   context.counters.count(counter::total_items);
   context.counters.count(counter::cmd_set);

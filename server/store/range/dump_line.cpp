@@ -67,13 +67,15 @@ char* write_dump_line(char* out, dump_form form, const DumpedItem& item) noexcep
   return out;
 }
 
-char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept {
+char* write_dump_line(char* out, dump_form form, const Item::View& item, std::uint64_t now_us,
+                      std::int64_t wall_ahead_s) noexcept {
+  const std::uint64_t accessed_us = std::min(item.item().last_access_us(), now_us);
   return write_dump_line(out, form,
                          {.key = item.key(),
                           .value_bytes = item.value_bytes(),
                           .memory_bytes = item.item().memory_bytes(),
                           .expires = item.expiry() == 0 ? 0 : by_wall(item.expiry(), wall_ahead_s),
-                          .last_access = by_wall(item.item().last_access_us() / kUsPerSecond, wall_ahead_s),
+                          .last_access = by_wall(accessed_us / kUsPerSecond, wall_ahead_s),
                           .cas = item.item().cas(),
                           .flags = item.flags(),
                           .accessed = item.item().accessed(),

@@ -30,7 +30,8 @@ struct DumpedItem {
 [[nodiscard]] bool is_dumped(dump_form form, const Item::View& item) noexcept;
 /// Writes the item's line, at most kMostDumpLineBytes. Times are by the wall clock, as absolute
 /// exptimes are.
-char* write_dump_line(char* out, dump_form form, const Item::View& item, std::int64_t wall_ahead_s) noexcept;
+char* write_dump_line(char* out, dump_form form, const Item::View& item, std::uint64_t now_us,
+                      std::int64_t wall_ahead_s) noexcept;
 /// The same for an item of another node.
 char* write_dump_line(char* out, dump_form form, const DumpedItem& item) noexcept;
 

@@ -212,7 +212,7 @@ class DumpPartTask::Leaf {
       page_.full = true;
       return false;
     }
-    out_ = write_dump_line(out_, task_.form_, item, task_.wall_ahead_s_);
+    out_ = write_dump_line(out_, task_.form_, item, live_.now_us(), task_.wall_ahead_s_);
     last_ = &item.item();
     return true;
   }

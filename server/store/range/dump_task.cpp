@@ -48,7 +48,7 @@ class DumpTask::Leaf {
   }
   void write(const Item::View& item) {
     char* const begin = queue_->reserve(task_.address_.ticket, kMostDumpLineBytes);
-    char* const end = write_dump_line(begin, progress_.form(), item, task_.wall_ahead_s_);
+    char* const end = write_dump_line(begin, progress_.form(), item, live_.now_us(), task_.wall_ahead_s_);
     MXKV_DCHECK(static_cast<std::size_t>(end - begin) <= kMostDumpLineBytes,
                 "a line fits what it has reserved");
     queue_->commit(task_.address_.ticket, end);

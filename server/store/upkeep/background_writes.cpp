@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/paths.hpp"
 #include "runtime/base/probe.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/store_task.hpp"
@@ -97,6 +98,8 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     const bool live = live_;
     context.counters.count(live ? counter::evictions : counter::reclaimed);
     if (live) {
+      count_path(*item);
+      context.ghosts->add(Ghosts::hash_of(item->key()));
       context.note(happening::evicted);
       MXKV_PROBE3(evict, item->key().data(), item->key().size(), item->value_bytes());
     }
@@ -111,6 +114,22 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
   }
 
  private:
+  static void count_path(const Item& item) noexcept {
+    switch (item.reads()) {
+      case 0:
+        MXKV_PATH(evicted_unread);
+        break;
+      case 1:
+        MXKV_PATH(evicted_once_read);
+        break;
+      case 2:
+        MXKV_PATH(evicted_twice_read);
+        break;
+      default:
+        MXKV_PATH(evicted_often_read);
+    }
+  }
+
   bool even_live_;
   bool live_ = false;  ///< when it was removed
 };
@@ -171,6 +190,15 @@ void start_eviction(runtime::Worker& worker, std::uint64_t seen) {
 
 void start_move(runtime::Worker& worker, std::uint64_t seen) {
   MoveTask::start_on(worker, seen);
+}
+
+void look_for_ghost(WorkerContext& context, Item& item) noexcept {
+  constexpr std::uint32_t kReadsOfReturned = 2;
+  if (context.ghosts->take(Ghosts::hash_of(item.key()))) {
+    MXKV_PATH(ghost_returned);
+    context.counters.count(counter::ghost_returns);
+    item.set_reads(kReadsOfReturned);
+  }
 }
 
 std::uint64_t seen_in_flight(const StoreState& store) noexcept {

@@ -8,6 +8,7 @@
 
 #include "server/store/core/store_state.hpp"
 #include "server/store/item/item.hpp"
+#include "server/store/upkeep/ghosts.hpp"
 
 namespace mxkv::server {
 
@@ -33,6 +34,16 @@ inline void retire_item(runtime::Worker& worker, Item* item) {
   context.counters.count(counter::items_removed);
   context.counters.count(counter::bytes_removed, bytes);
   worker.retire(item, context.store->item_kind(), bytes);
+}
+
+/// If the item's key was evicted lately, it counts as read twice. For welcome_item().
+void look_for_ghost(WorkerContext& context, Item& item) noexcept;
+
+/// Call this when a client's item has come into the tree where its key had none. The caller is pinned.
+inline void welcome_item(WorkerContext& context, Item& item) noexcept {
+  if (context.ghosts->any()) [[unlikely]] {
+    look_for_ghost(context, item);
+  }
 }
 
 }  // namespace mxkv::server

@@ -9,6 +9,7 @@
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/ghosts.hpp"
 #include "server/store/upkeep/later_task.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 
@@ -44,6 +45,8 @@ constexpr std::size_t kMostInVain = 12;
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 /// A waiting request asks in every round: a refusal after this long is of another request.
 constexpr std::uint64_t kAnotherTimeNs = 100'000'000;
+/// The bytes of an item beside its memory: a leaf's entry, and its part of the tree.
+constexpr std::size_t kBesideItem = 32;
 /// If no walk has looked at the items for this long, a census comes before the next removals.
 constexpr std::uint64_t kTimesHoldNs = 2'000'000'000;
 /// The census begins when this many headrooms are left.
@@ -149,23 +152,31 @@ bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
 
 Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexcept {
   MXKV_DCHECK(purpose_ != purpose::none, "items are judged by a walk that has a purpose");
-  const std::uint64_t then_us = item.last_access_us();
-  const IdleTimes::Seen seen{now_us > then_us ? now_us - then_us : 0, item.accessed()};
-  times_.note(seen, now_us);
+  const EvictionScores::Seen seen = EvictionScores::seen(
+      item.idle_us(now_us), item.reads(), weighs_size_ ? item.memory_bytes() + kBesideItem : 0);
+  const bool large = item.large();
+  scores_.note(seen, now_us);
+  if (large) {
+    large_scores_.note(seen, now_us);
+  }
   if (purpose_ == purpose::census) {
+    large_items_ += large ? 1 : 0;
     return verdict::stays;
   }
-  if (purpose_ == purpose::chunks && !item.large()) {
+  if (purpose_ == purpose::chunks && !large) {
     return verdict::stays;
   }
-  const bool is_idlest = times_.is_idlest(seen);
+  const bool is_worst = (purpose_ == purpose::chunks ? large_scores_ : scores_).is_worst(seen);
   if (is_for_some()) {
-    if (is_idlest) {
-      times_.forget(seen);
+    if (is_worst) {
+      scores_.forget(seen);
+      if (large) {
+        large_scores_.forget(seen);
+      }
     }
-    return is_idlest ? verdict::goes : verdict::stays;
+    return is_worst ? verdict::goes : verdict::stays;
   }
-  if (is_idlest) {
+  if (is_worst) {
     // Does not forget the item: a walk for spans removes a fixed part of a lap, and forgetting would move the
     // line so that more items are removed.
     return verdict::goes;
@@ -195,10 +206,11 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
   if (is_for_some()) {
     if (!removed_) {
-      next_look_ns_ += kLookAgainNs;  // no item is idle enough: without a pause this worker would never park
+      next_look_ns_ +=
+          kLookAgainNs;  // no item's score is high enough: without a pause this worker would never park
     }
     if (purpose_ == purpose::chunks && whole_lap_ && !removed_) {
-      wants_spans_ = true;  // the idlest items are small: their spans have to be given back
+      wants_spans_ = true;  // the worst items are small: their spans have to be given back
       if (fruitless_laps_ == kMostFruitless) {
         next_chunks_ns_ = next_look_ns_ + kGiveBackSoonNs;  // and no large item is left
       }
@@ -214,7 +226,10 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
     // Waiting requests have a reason to wait longer.
     shared_.last_removal_ns.store(next_look_ns_, std::memory_order_relaxed);
   }
-  if (std::exchange(purpose_, purpose::none) == purpose::spans) {
+  const purpose was = std::exchange(purpose_, purpose::none);
+  if (was == purpose::census) {
+    large_scores_.remember(large_items_);
+  } else if (was == purpose::spans) {
     gave_back_ns_ = next_look_ns_;
     MXKV_ASSERT(shared_.giving_back.load(std::memory_order_relaxed), "one walk at a time is for spans");
     shared_.giving_back.store(false, std::memory_order_relaxed);
@@ -304,7 +319,7 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   }
   missing_ = headroom - free + headroom / 4;
   const double part = unused + spare < headroom / 4 ? kLargePart : kUsualPart;
-  times_.set_part(bolder(part, fruitless_laps_), worker.now_us());
+  scores_.set_part(bolder(part, fruitless_laps_), worker.now_us());
   walk(purpose::idle, store, worker);
 }
 
@@ -320,26 +335,31 @@ bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Wo
   }
   missing_ = headroom - coming;
   // Never all of them: the latest large values stay, however fast others come.
-  times_.set_part(std::min(bolder(kUsualPart, fruitless_laps_), kMostOfLarge), worker.now_us());
+  large_scores_.set_part(std::min(bolder(kUsualPart, fruitless_laps_), kMostOfLarge), worker.now_us());
   walk(purpose::chunks, store, worker);
   return true;
 }
 
-// Learns afresh if the known idle times are of other items, or too old.
+// Learns afresh if the known scores are of other items, or too old.
 bool Eviction::begin_census(bool is_short, StoreState& store, runtime::Worker& worker) {
   const std::uint64_t added = store.total(counter::items_added);
   const std::uint64_t items = added - store.total(counter::items_removed);
   const std::uint64_t flushes = store.total(counter::cmd_flush);
+  worker.local<WorkerContext>().ghosts->fit(items);
   const bool still_true =
       is_short ? now_ns(worker) - last_walk_ns_ < kTimesHoldNs : added - added_ <= items / 4;
-  if (flushes == flushes_ && still_true) {
-    times_.remember(items);
+  const bool weighs_size = shared_.weighs_size.load(std::memory_order_relaxed);
+  if (flushes == flushes_ && still_true && weighs_size == weighs_size_) {
+    scores_.remember(items);
     return false;
   }
   flushes_ = flushes;
+  weighs_size_ = weighs_size;
   added_ = added;
-  times_ = IdleTimes{};
-  times_.remember(items);
+  scores_ = EvictionScores{};
+  scores_.remember(items);
+  large_scores_ = EvictionScores{};
+  large_items_ = 0;
   walk(purpose::census, store, worker);
   return true;
 }
@@ -387,7 +407,7 @@ bool Eviction::begin_giving_back(StoreState& store, runtime::Worker& worker) {
   }
   MXKV_ASSERT(marked_ > 0 && marked_ <= kMostMarked, "a walk for spans has marked some, and not most");
   // Over two walks, the removed part makes room for the moved items and for the spans given back.
-  times_.set_part(marked_ / 256.0, worker.now_us());
+  scores_.set_part(marked_ / 256.0, worker.now_us());
   walk(purpose::spans, store, worker);
   return true;
 }

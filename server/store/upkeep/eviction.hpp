@@ -1,22 +1,22 @@
-// Eviction: when memory runs short, the least recently used items make room.
+// Eviction: when memory runs short, items that were read seldom, not for long, or are large make room.
 //
 // Each worker looks after its own heap. When its free memory falls below its share of the headroom, it walks
-// over the leaves from where it last stopped, and notes how long the items it meets have been idle
-// (IdleTimes). It starts to remove the items among the idlest tenth, or a larger part when little memory is
-// left, until it has started enough. An item that was never read counts as idle for twice as long as it was,
-// because most such items are never read. A client's scan notes no access, so it neither keeps items nor
+// over the leaves from where it last stopped, and notes the scores of the items it meets
+// (eviction_scores.hpp). It starts to remove the items among the worst tenth, or a larger part when little
+// memory is left, until it has started enough. A client's scan notes no access, so it neither keeps items nor
 // pushes others out. The walk also removes expired items.
 //
-// The first walk after memory becomes short (again) removes nothing: it is a census of idle times.
+// The first walk after memory becomes short (again) removes nothing: it is a census of scores.
 // Neighbouring keys often have the same age, so a short walk learns little about the other items. The census
 // may soon be out of date, so after a walk over all leaves that found too little, the next one is bolder, up
 // to one that spares nothing.
 //
 // This makes room for items of the existing sizes. When the tree, the buffers or items of other sizes need
-// memory, whole spans have to be given back. Then one worker walks over all leaves, removes the idlest items,
+// memory, whole spans have to be given back. Then one worker walks over all leaves, removes the worst items,
 // and moves the other items of some spans elsewhere. Two walks treat the same spans: the removals of the
 // first one make room for the moves of the second one. Chunks of large values all have one size, so when a
-// chunk is refused, removing the idlest large values is enough.
+// chunk is refused, removing the worst large values is enough. They are compared with each other alone: beside
+// small items most of them would be among the worst.
 //
 // A removed item's memory becomes free when an epoch has passed, usually within 50 ms. While a request waits,
 // each worker reclaims its retired items every millisecond, and parked workers are woken for it. The next
@@ -30,7 +30,7 @@
 #include <string_view>
 
 #include "protocol/request.hpp"
-#include "server/store/upkeep/idle_times.hpp"
+#include "server/store/upkeep/eviction_scores.hpp"
 #include "server/store/upkeep/shortage.hpp"
 
 namespace mxkv::runtime {
@@ -47,6 +47,7 @@ struct EvictionShared {
   std::atomic<bool> giving_back{false};           ///< a worker walks for spans
   std::atomic<std::uint64_t> last_removal_ns{0};  ///< the end of the last walk that removed items
   std::atomic<std::uint64_t> refused_ns{0};       ///< when a request was last refused memory
+  std::atomic<bool> weighs_size{true};            ///< requests count, not bytes
 };
 
 /// One per worker. Thread-safety: owner worker only.
@@ -107,12 +108,15 @@ class Eviction {
   bool wants_chunks_ = false;         ///< a chunk was refused
   std::uint64_t last_refusal_ns_ = 0;
   std::uint64_t missing_ = 0;  ///< bytes that the walk still has to remove
-  IdleTimes times_;
-  std::uint64_t flushes_ = ~std::uint64_t{0};  ///< flushes before the items in `times_`
+  EvictionScores scores_;
+  EvictionScores large_scores_;                ///< of large values
+  std::uint64_t large_items_ = 0;              ///< large values that the census met
+  std::uint64_t flushes_ = ~std::uint64_t{0};  ///< flushes before the items in `scores_`
   std::uint64_t added_ = 0;                    ///< items ever added, at the last census
   int fruitless_laps_ = 0;                     ///< of walks for idle or large items, in a row
   bool whole_lap_ = false;                     ///< the walk goes over all leaves
   bool removed_ = false;                       ///< by this walk
+  bool weighs_size_ = true;                    ///< what `scores_` weighs; an option may have changed since
   purpose purpose_ = purpose::none;            ///< of the walk
   bool second_walk_ = false;                   ///< a second one for the same spans
   std::uint8_t first_marked_ = 0;              ///< of 256 groups of spans, the marked ones are to be emptied

@@ -26,12 +26,18 @@ std::uint64_t sign_of(const Count& count) noexcept {
 }  // namespace
 
 Upkeep::Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& options)
-    : store_(store), defragments_(options.defragments), evicts_(options.evicts), passes_(workers) {
+    : store_(store),
+      defragments_(options.defragments),
+      evicts_(options.evicts),
+      ghosts_(store.tree().runtime().budget()),
+      passes_(workers) {
+  set_options(options);
   for (std::size_t i = 0; i < workers; ++i) {
     workers_.emplace_back(eviction_, passes_);
     WorkerContext& context = store.context(runtime::WorkerId{static_cast<std::uint16_t>(i)});
     context.upkeep = this;
     context.sweep = &sweep_;
+    context.ghosts = &ghosts_;
   }
 }
 

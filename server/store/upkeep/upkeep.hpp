@@ -11,6 +11,7 @@
 #include "server/store/upkeep/eviction.hpp"
 #include "server/store/upkeep/expired_present.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
+#include "server/store/upkeep/ghosts.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 #include "server/store/upkeep/shortage.hpp"
 
@@ -19,6 +20,7 @@ namespace mxkv::server {
 struct UpkeepOptions {
   bool defragments = true;  ///< moves items out of sparse spans
   bool evicts = false;      ///< makes room when memory runs short
+  bool weighs_size = true;  ///< large items make room first, because requests count and not bytes
 };
 
 /// One per store. Thread-safety: any worker; the reading functions of its parts: any thread.
@@ -55,11 +57,21 @@ class Upkeep {
   void set_options(const UpkeepOptions& options) noexcept {
     defragments_.store(options.defragments, std::memory_order_relaxed);
     evicts_.store(options.evicts, std::memory_order_relaxed);
+    eviction_.weighs_size.store(options.weighs_size, std::memory_order_relaxed);
+    if (!options.evicts) {
+      ghosts_.fit(0);
+    }
   }
   [[nodiscard]] bool defragments() const noexcept { return defragments_.load(std::memory_order_relaxed); }
   /// Whether room is made when memory runs short.
   [[nodiscard]] bool evicts() const noexcept { return evicts_.load(std::memory_order_relaxed); }
 
+  /// Whether large items make room before small ones.
+  [[nodiscard]] bool weighs_size() const noexcept {
+    return eviction_.weighs_size.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] Ghosts& ghosts() noexcept { return ghosts_; }
   [[nodiscard]] ExpirySweep& sweep() noexcept { return sweep_; }
   [[nodiscard]] const ExpirySweep& sweep() const noexcept { return sweep_; }
   [[nodiscard]] const ExpiredPresent& expired_present() const noexcept { return expired_present_; }
@@ -99,6 +111,7 @@ class Upkeep {
   ExpirySweep sweep_{store_};
   ExpiredPresent expired_present_{store_, sweep_};
   EvictionShared eviction_;
+  Ghosts ghosts_;
   ReclaimPasses passes_;
   std::deque<PerWorker> workers_;
 };

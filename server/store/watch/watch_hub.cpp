@@ -170,11 +170,11 @@ void WatchHub::connection(runtime::Worker& worker, std::string_view peer, std::s
 
 void WatchHub::evicted(runtime::Worker& worker, const Item& item) {
   if (wants(watched::kEvictions)) {
-    const std::uint64_t idle_us = worker.now_us() - std::min(worker.now_us(), item.last_access_us());
     tell(worker, watched::kEvictions,
          "eviction key=" + in_uri(item.key()) + " fetch=" + (item.accessed() ? "yes" : "no") +
-             " ttl=" + (item.expiry() == 0 ? "-1" : seconds_left(item.expiry(), worker.now_us())) + " la=" +
-             std::to_string(idle_us / kUsPerSecond) + " clsid=1 size=" + std::to_string(item.value_bytes()));
+             " ttl=" + (item.expiry() == 0 ? "-1" : seconds_left(item.expiry(), worker.now_us())) +
+             " la=" + std::to_string(item.idle_us(worker.now_us()) / kUsPerSecond) +
+             " clsid=1 size=" + std::to_string(item.value_bytes()));
   }
 }
 

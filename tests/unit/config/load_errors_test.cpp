@@ -60,8 +60,8 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"unknown top-level key", "workers: 2\nwrokers: 3\n",
        "2:1: wrokers: an unknown key, did you mean workers? (allowed: {top})"},
       {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
-       "3:3: memory.huge: an unknown key (allowed: limit, when_full, huge_pages, numa_placement, in_core, "
-       "evacuation)"},
+       "3:3: memory.huge: an unknown key (allowed: limit, when_full, evict_for, huge_pages, numa_placement, "
+       "in_core, evacuation)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
        "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode, "
        "node, auth, reads, tls)"},

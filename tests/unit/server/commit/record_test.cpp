@@ -38,7 +38,7 @@ TEST(Record, IsWrittenAsTheFormatSays) {
                               .access = 0x7FF,
                               .marks = 5,
                               .has_cas = true}),
-            "\x01\x07\x01\x05\x01\x00\x00\x00\x00\x00\xE0\xFF"s +
+            "\x01\x17\x01\x05\x01\x00\x00\x00\x00\x00\xE0\xFF"s +
                 "\x01\x00\x00\x00\x07\x00\x00\x00\x08\x00\x00\x00"s + "\x09\x00\x00\x00\x00\x00\x00\x00kv"s);
   EXPECT_EQ(written(PutRecord{.order = 1, .key = "k", .apart_bytes = 0x01'0000'0000}),
             "\x01\x08\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00k"s);
@@ -47,7 +47,7 @@ TEST(Record, IsWrittenAsTheFormatSays) {
   EXPECT_EQ(written(TouchRecord{3, "key", 4}),
             "\x03\x00\x03\x00\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00key"s);
   EXPECT_EQ(written(TouchRecord{.order = 3, .key = "key", .expiry = 4, .access = 0x7A5}),
-            "\x03\xA5\x03\x07\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00key"s);
+            "\x03\xA5\x03\x0F\x03\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00key"s);
   EXPECT_EQ(written(RangeGoneRecord{4, {.from = "a", .to = "bc", .to_is_open = true}, 6}),
             "\x04\x02\x01\x02\x04\x00\x00\x00\x00\x00\x00\x00\x06\x00\x00\x00\x00\x00\x00\x00"s + "abc");
   EXPECT_EQ(written(RangeTouchRecord{5, {.from = "a", .from_is_open = true, .has_no_end = true}, 6, 7, 8}),

@@ -36,8 +36,8 @@ TEST(ChangesWhileRunning, AreLimitsTimeOutsLoggingAndDurability) {
   for (const char* path :
        {"limits.connections", "limits.value_bytes", "limits.idle_timeout", "limits.scan_time",
         "server.drain_timeout", "log.level", "log.rate", "log.rotate_bytes", "durability.sync",
-        "durability.reads", "durability.checkpoint.rate", "memory.limit", "memory.when_full", "log.file",
-        "log.format", "server.balance", "spin_rounds"}) {
+        "durability.reads", "durability.checkpoint.rate", "memory.limit", "memory.when_full",
+        "memory.evict_for", "log.file", "log.format", "server.balance", "spin_rounds"}) {
     EXPECT_TRUE(changes_while_running(path)) << path;
   }
   for (const char* path :

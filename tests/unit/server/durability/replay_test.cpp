@@ -128,6 +128,9 @@ TEST(Replay, ReadsEveryFieldOfAPut) {
   std::string bytes(encoded_bytes(put), '\0');
   write_record(bytes.data(), put);
   EXPECT_EQ(read_put_at(bytes.data()).put, put);
+  bytes[1] = static_cast<char>(bytes[1] & ~record_bits::kReads);
+  EXPECT_EQ(read_put_at(bytes.data()).put.access, access_code::of_older(1234))
+      << "of a version without reads";
   const PutRecord apart{.order = 78, .key = "large", .apart_bytes = 1U << 20U, .flags = 1};
   bytes.resize(encoded_bytes(apart));
   write_record(bytes.data(), apart);

@@ -1,6 +1,7 @@
 // Files of format 1, as they were first written: this code writes them byte for byte, and reads them.
 //
-// They are in tests/data/journal_format_1 and stay there for as long as the format is read. A format that
+// They are in tests/data/journal_format_1 and stay there for as long as the format is read. part-1.mxc is older than the
+// rest: its record has an access code without reads, and is only read. A format that
 // differs gets a number and files of its own; MXKV_WRITE_GOLDEN=1 in the environment writes them.
 #include <gtest/gtest.h>
 
@@ -95,7 +96,7 @@ std::map<std::string, std::string> golden_files() {
              3);
   return {{"0000000000000011.mxj", first.bytes()},
           {"0000000000000012.mxj", second.bytes()},
-          {"part-1.mxc", golden_part()}};
+          {"part-2.mxc", golden_part()}};
 }
 
 std::string read_file(const std::string& name) {
@@ -130,17 +131,23 @@ TEST(GoldenFiles, AreReadAsTheirContents) {
   EXPECT_NE(large.find("|twelve| bytes]"), std::string::npos) << large;
 }
 
-TEST(GoldenFiles, ACheckpointsPartIsReadAsItsContents) {
-  const std::string bytes = read_file("part-1.mxc");
+class GoldenPart : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(GoldenPart, IsReadAsItsContents) {
+  const std::string bytes = read_file(GetParam());
   const auto header = read_checkpoint_header(bytes);
   ASSERT_TRUE(header) << header.error().message;
   EXPECT_EQ(header.value().begun, 4U);
   EXPECT_EQ(header.value().from, "k");
   const std::uint64_t seed = checkpoint_seed(header.value().directory, 4, 1);
+  const bool is_older = bytes[kPageBytes + kBlockHeaderBytes + 1] == 0;
+  const std::uint32_t code = is_older ? access_code::of_older(1234) : 1234;
+  const auto access = static_cast<std::uint16_t>(code);
+  EXPECT_EQ(access_code::reads(code), is_older ? 1U : 2U);
   BlockView block;
   ASSERT_STREQ(read_block(bytes, kPageBytes, seed, block), nullptr);
   EXPECT_EQ(RecordReader(block.payload).next(),
-            Record{(PutRecord{.order = 5, .key = "key", .value = "value", .access = 1234})});
+            Record{(PutRecord{.order = 5, .key = "key", .value = "value", .access = access})});
   const std::uint64_t behind = kPageBytes + block.header.bytes();
   ASSERT_STREQ(read_block(bytes, behind, seed, block), nullptr);
   CheckpointFooter footer;
@@ -148,6 +155,9 @@ TEST(GoldenFiles, ACheckpointsPartIsReadAsItsContents) {
   EXPECT_EQ(footer.bytes, behind);
   EXPECT_EQ(footer.last, "key");
 }
+
+INSTANTIATE_TEST_SUITE_P(OfEachVersion, GoldenPart, ::testing::Values("part-1.mxc", "part-2.mxc"),
+                         [](const auto& part) { return part.index == 0 ? "WithoutReads" : "WithReads"; });
 
 }  // namespace
 }  // namespace mxkv::server::test

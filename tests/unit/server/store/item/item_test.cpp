@@ -69,37 +69,56 @@ TEST_F(Items, MarksComeOneByOneAndChangeNothingElse) {
   EXPECT_EQ(item->expiry(), 9U);
 }
 
-/// How far off the noted time of an access is, in parts of the item's age then.
-double error_of_access(Item& item, std::uint64_t age_us) {
+constexpr std::uint64_t kStep = std::uint64_t{1} << 18U;
+
+/// By how much the noted time of an access is too late (us).
+std::int64_t error_of_access(Item& item, std::uint64_t age_us) {
   item.set_order(kMade);
   item.note_access(kMade + age_us);
   EXPECT_TRUE(item.accessed()) << age_us;
   EXPECT_EQ(item.order(), kMade) << age_us;
-  EXPECT_LE(item.last_access_us(), kMade + age_us) << "never in the future";
-  return static_cast<double>(kMade + age_us - item.last_access_us()) / static_cast<double>(age_us);
+  return static_cast<std::int64_t>(item.last_access_us()) - static_cast<std::int64_t>(kMade + age_us);
 }
 
-TEST_F(Items, AccessesAreKeptToOnePercentOfTheAge) {
+TEST_F(Items, AnAccessIsNotedAStepTooEarlyAtMostAndSixPercentOfTheAgeTooLate) {
   const Owned item = make({.key = "k"}, "v");
-  // The first minutes are kept to the stamp's second.
-  for (std::uint64_t age = 1; age < 200 * kSecond; age += kSecond / 7) {
-    EXPECT_LE(error_of_access(*item, age) * static_cast<double>(age), 1 << 20) << age;
+  for (std::uint64_t age = 0; age < 8 * kSecond; age += kSecond / 71) {
+    const std::int64_t late = error_of_access(*item, age);
+    EXPECT_LE(late, 0) << age;
+    EXPECT_GE(late, -std::int64_t{kStep}) << age;
   }
-  for (std::uint64_t age = 200 * kSecond; age < 48 * kDay; age += age / 1000) {
-    ASSERT_LE(error_of_access(*item, age), 0.01) << age;
+  for (std::uint64_t age = 8 * kSecond; age < 36'500 * kDay; age += age / 1000) {
+    const std::int64_t late = error_of_access(*item, age);
+    ASSERT_LE(late, static_cast<std::int64_t>(age / 16)) << age;
+    ASSERT_GE(late, -std::int64_t{kStep}) << age;
   }
 }
 
-TEST_F(Items, AccessesBeyondTheLastAgeCountAsThere) {
+TEST_F(Items, AnOldItemThatWasJustReadIsNotIdle) {
   const Owned item = make({.key = "k"}, "v");
-  item->set_order(kMade);
-  for (const std::uint64_t days : {49U, 55U, 60U, 1000U, 30000U}) {
-    item->note_access(kMade + days * kDay);
-    EXPECT_TRUE(item->accessed());
-    EXPECT_GE(item->last_access_us(), kMade + 47 * kDay) << days;
-    EXPECT_LE(item->last_access_us(), kMade + 51 * kDay) << days;
-    EXPECT_EQ(item->order(), kMade);
+  for (const std::uint64_t days : {1U, 49U, 1000U, 30000U}) {
+    error_of_access(*item, days * kDay);
+    EXPECT_LE(item->idle_us(kMade + days * kDay), kStep) << days;
   }
+}
+
+TEST_F(Items, ReadsAreCountedToThreeAndANewValueKeepsThem) {
+  const Owned item = make({.key = "k"}, "v");
+  item->set_order((std::uint64_t{1} << 53U) - 1);
+  for (std::uint32_t read = 1; read <= 6; ++read) {
+    item->note_access(kMade + read * kSecond);
+    EXPECT_EQ(item->reads(), std::min(read, 3U));
+    EXPECT_EQ(item->order(), (std::uint64_t{1} << 53U) - 1);
+  }
+  const Owned next = make({.key = "k"}, "w");
+  next->keep_reads(*item);
+  next->set_order(kMade);
+  EXPECT_EQ(next->reads(), 3U);
+  EXPECT_FALSE(next->accessed()) << "nobody has read the new value";
+  EXPECT_EQ(next->idle_us(kMade + kSecond), kSecond);
+  next->set_reads(2);
+  EXPECT_EQ(next->reads(), 2U);
+  EXPECT_EQ(next->order(), kMade);
 }
 
 TEST_F(Items, LaterAccessesAreNeverTakenForEarlierOnes) {
@@ -130,6 +149,7 @@ TEST_F(Items, TheVersionIsTakenWithTheAccess) {
   EXPECT_EQ(item->order(), old->order());
   EXPECT_TRUE(item->accessed());
   EXPECT_EQ(item->last_access_us(), old->last_access_us());
+  EXPECT_EQ(item->reads(), 1U);
 }
 
 TEST_F(Items, ALargeValueCountsAsReferencedWhileOnlyRepliesHaveIt) {
