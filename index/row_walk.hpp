@@ -6,8 +6,8 @@
 // The walk takes plain cases only (plain_search.hpp). It ends the row before the first key that is no plain case, or
 // that meets a writer. That key needs a task, because a task can wait, retry and move right.
 //
-// For byte keys, in trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which
-// lasts until the records found are used no more.
+// For trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which lasts until the
+// records found are used no more.
 #pragma once
 
 #include <array>
@@ -20,17 +20,15 @@ namespace mxkv::index {
 
 template <class Traits>
 class RowWalk {
-  static_assert(!Traits::kExact, "rows are of byte keys");
-
  public:
   using NodeT = Node<typename Traits::Shape>;
   using TreeT = Tree<Traits>;
-  using Record = typename Traits::Record;
+  using Key = typename Traits::Key;
 
   /// Longest row: the lines on their way fit the first-level cache.
   static constexpr std::size_t kMost = 32;
 
-  /// Looks up key_of(0) to key_of(keys - 1). Returns for how many of them, from the first on, found() holds.
+  /// Looks up key_of(0) to key_of(keys - 1). Returns for how many of them, from the first on, has() and found() hold.
   template <class KeyOf>
   [[nodiscard]] std::size_t look_up(const TreeT& tree, std::size_t keys, KeyOf key_of) noexcept {
     MXKV_DCHECK(keys <= kMost, "a row has places for its keys");
@@ -38,11 +36,16 @@ class RowWalk {
     return line_compare::in_best_way(
         [&](auto compare) { return walk<PlainSearch<Traits, decltype(compare)>>(tree, keys, key_of); });
   }
-  /// The word of the key's record; 0: the tree does not have the key.
+  /// Whether the tree has the key.
+  [[nodiscard]] bool has(std::size_t i) const noexcept {
+    return Traits::kExact ? places_[i].first != kNowhere : places_[i].found != 0;
+  }
+  /// The key's value word; 0: the tree does not have the key. A 64-bit key's value may be 0, too.
   [[nodiscard]] std::uint64_t found(std::size_t i) const noexcept { return places_[i].found; }
 
  private:
   using Read = runtime::OptimisticRead;
+  static constexpr unsigned kNowhere = 0;  ///< a header line
 
   /// Where the search for a key is.
   struct Place {
@@ -52,7 +55,7 @@ class RowWalk {
       Rank limit;           ///< of the key in the node
       std::uint64_t found;  ///< at the end
     };
-    unsigned first;  ///< line of the key's block
+    unsigned first;  ///< line of the key's block; kNowhere: a 64-bit key that the tree does not have
     [[nodiscard]] runtime::TaggedPointer at() const noexcept { return runtime::TaggedPointer{word}; }
     [[nodiscard]] const NodeT& node() const noexcept { return *static_cast<const NodeT*>(at().object()); }
   };
@@ -65,7 +68,7 @@ class RowWalk {
     }
     const unsigned near = TreeT::mark_of_level(tree.near_level());
     keys = each(keys, [=](Place& place, std::size_t i) {
-      const KeyView key = key_of(i);
+      const Key key = key_of(i);
       runtime::TaggedPointer at = root;
       do {
         if (!child<Plain>(at, key)) [[unlikely]] {
@@ -96,9 +99,13 @@ class RowWalk {
     }
     keys = each(keys, [=](Place& place, std::size_t i) { return at_header<Plain, true>(place, key_of(i)); });
     keys = each(keys, [=](Place& place, std::size_t i) { return at_leaf_block<Plain>(place, key_of(i)); });
-    return each(keys, [=](Place& place, std::size_t i) {
-      return place.found == 0 || same_key(Record::key(place.found), key_of(i));
-    });
+    if constexpr (Traits::kExact) {
+      return keys;
+    } else {
+      return each(keys, [=](Place& place, std::size_t i) {
+        return place.found == 0 || same_key(Traits::Record::key(place.found), key_of(i));
+      });
+    }
   }
 
   /// Calls step(place, i) for the first `keys` keys. Returns how many came before the first false. Each step is a
@@ -115,7 +122,7 @@ class RowWalk {
 
   /// From an inner node to the child that leads to the key. False: unclear.
   template <class Plain>
-  [[gnu::always_inline]] static bool child(runtime::TaggedPointer& at, KeyView key) noexcept {
+  [[gnu::always_inline]] static bool child(runtime::TaggedPointer& at, Key key) noexcept {
     const NodeT& node = *static_cast<const NodeT*>(at.object());
     std::uint64_t word = 0;
     const Read read{node};
@@ -127,7 +134,7 @@ class RowWalk {
   }
 
   template <class Plain, bool kLeaf>
-  [[gnu::always_inline]] static bool at_header(Place& place, KeyView key) noexcept {
+  [[gnu::always_inline]] static bool at_header(Place& place, Key key) noexcept {
     const runtime::TaggedPointer at = place.at();
     constexpr std::uint64_t kOptimistic = 6;  // by latch or by scheduling
     if (kLeaf && (at.word() & kOptimistic) !=
@@ -165,14 +172,14 @@ class RowWalk {
   }
 
   template <class Plain>
-  [[gnu::always_inline]] static bool at_leaf_block(Place& place, KeyView key) noexcept {
+  [[gnu::always_inline]] static bool at_leaf_block(Place& place, Key key) noexcept {
     const NodeT& leaf = place.node();
     const Read read{leaf, place.version};
     const runtime::RelaxedWord* const line = leaf.line_at(place.first);
     const Rank limit = place.limit;
     const NodeMeta meta = leaf.meta();
     const unsigned count = Plain::count(line, limit);
-    if (meta.ties()) [[unlikely]] {
+    if (!Traits::kExact && meta.ties()) [[unlikely]] {
       return false;
     }
     std::uint64_t found = 0;
@@ -180,17 +187,21 @@ class RowWalk {
       found = line[NodeMeta::kMaxSlots + count - 1].load();
     } else if (limit == Plain::kLeast || !Plain::belongs(leaf, meta, key)) [[unlikely]] {
       return false;
+    } else if constexpr (Traits::kExact) {
+      place.first = kNowhere;
     }
     if (!read.valid()) [[unlikely]] {
       return false;
     }
     place.found = found;
-    if (found != 0) [[likely]] {
-      const unsigned lines = Record::lines(found);
-      const auto* const record = static_cast<const std::byte*>(Record::address(found));
-      runtime::prefetch_few(record, [lines](unsigned n) { return n < lines; });
-      for (unsigned n = 4; n < lines; ++n) {
-        runtime::prefetch_line(record, n);
+    if constexpr (!Traits::kExact) {
+      if (found != 0) [[likely]] {
+        const unsigned lines = Traits::Record::lines(found);
+        const auto* const record = static_cast<const std::byte*>(Traits::Record::address(found));
+        runtime::prefetch_few(record, [lines](unsigned n) { return n < lines; });
+        for (unsigned n = 4; n < lines; ++n) {
+          runtime::prefetch_line(record, n);
+        }
       }
     }
     return true;
