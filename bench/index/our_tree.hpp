@@ -59,7 +59,7 @@ class OurTree final : public Container {
       runtime_.epochs().enter(worker.id());
       for (unsigned n = 0; n < job.in_flight && share.started < share.wanted; ++n) {
         ++share.started;
-        share.begin(share.next_operation(), worker);
+        share.begin(worker);
       }
       while (share.finished < share.wanted) {
         worker.step();
