@@ -19,6 +19,7 @@ namespace mxkv::index {
 
 template <class Traits>
 class RowPut : public RowWalk<Traits, row_of::puts> {
+  static_assert(!Traits::kExact, "rows of puts are of byte keys");
   using Base = RowWalk<Traits, row_of::puts>;
 
  public:

@@ -9,8 +9,8 @@
 // A row of reads ends here. A row of puts goes on in row_put.hpp, so its walk also keeps the place of each entry, and
 // asks for the lines that an insert writes.
 //
-// For byte keys, in trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which
-// lasts until the records found are used no more.
+// For trees whose inner nodes have optimistic latches. Thread-safety: a worker in its epoch, which lasts until the
+// records found are used no more.
 #pragma once
 
 #include <array>
@@ -26,17 +26,15 @@ enum class row_of : std::uint8_t { reads, puts };
 
 template <class Traits, row_of kOf = row_of::reads>
 class RowWalk {
-  static_assert(!Traits::kExact, "rows are of byte keys");
-
  public:
   using NodeT = Node<typename Traits::Shape>;
   using TreeT = Tree<Traits>;
-  using Record = typename Traits::Record;
+  using Key = typename Traits::Key;
 
   /// Longest row: the lines on their way fit the first-level cache.
   static constexpr std::size_t kMost = 32;
 
-  /// Looks up key_of(0) to key_of(keys - 1). Returns for how many of them, from the first on, found() holds.
+  /// Looks up key_of(0) to key_of(keys - 1). Returns for how many of them, from the first on, has() and found() hold.
   template <class KeyOf>
   [[nodiscard]] std::size_t look_up(const TreeT& tree, std::size_t keys, KeyOf key_of) noexcept {
     MXKV_DCHECK(keys <= kMost, "a row has places for its keys");
@@ -44,7 +42,11 @@ class RowWalk {
     return line_compare::in_best_way(
         [&](auto compare) { return walk<PlainSearch<Traits, decltype(compare)>>(tree, keys, key_of); });
   }
-  /// The word of the key's record; 0: the tree does not have the key.
+  /// Whether the tree has the key.
+  [[nodiscard]] bool has(std::size_t i) const noexcept {
+    return Traits::kExact ? places_[i].first != kNowhere : places_[i].found != 0;
+  }
+  /// The key's value word; 0: the tree does not have the key. A 64-bit key's value may be 0, too.
   [[nodiscard]] std::uint64_t found(std::size_t i) const noexcept { return places_[i].found; }
   /// The length of the next row of so many keys. The last two rows have equal lengths, so that neither is short.
   [[nodiscard]] static constexpr std::size_t next_row(std::size_t keys) noexcept {
@@ -54,6 +56,7 @@ class RowWalk {
  protected:
   static constexpr bool kPuts = kOf == row_of::puts;
   using Read = runtime::OptimisticRead;
+  static constexpr unsigned kNowhere = 0;  ///< a header line
 
   /// Where the search for a key is.
   struct Place {
@@ -63,7 +66,7 @@ class RowWalk {
       Rank limit;           ///< of the key in the node
       std::uint64_t found;  ///< at the end
     };
-    unsigned first;  ///< line of the key's block
+    unsigned first;  ///< line of the key's block; kNowhere: a 64-bit key that the tree does not have
     unsigned slot;   ///< puts: of the key's entry in the block, or where it would be inserted
     [[nodiscard]] runtime::TaggedPointer at() const noexcept { return runtime::TaggedPointer{word}; }
     [[nodiscard]] const NodeT& node() const noexcept { return *static_cast<const NodeT*>(at().object()); }
@@ -77,7 +80,7 @@ class RowWalk {
     }
     const unsigned near = TreeT::mark_of_level(tree.near_level());
     keys = each(keys, [=](Place& place, std::size_t i) {
-      const KeyView key = key_of(i);
+      const Key key = key_of(i);
       runtime::TaggedPointer at = root;
       do {
         if (!child<Plain>(at, key)) [[unlikely]] {
@@ -108,9 +111,13 @@ class RowWalk {
     }
     keys = each(keys, [=](Place& place, std::size_t i) { return at_header<Plain, true>(place, key_of(i)); });
     keys = each(keys, [=](Place& place, std::size_t i) { return at_leaf_block<Plain>(place, key_of(i)); });
-    return each(keys, [=](Place& place, std::size_t i) {
-      return place.found == 0 || same_key(Record::key(place.found), key_of(i));
-    });
+    if constexpr (Traits::kExact) {
+      return keys;
+    } else {
+      return each(keys, [=](Place& place, std::size_t i) {
+        return place.found == 0 || same_key(Traits::Record::key(place.found), key_of(i));
+      });
+    }
   }
 
   /// Calls step(place, i) for the first `keys` keys. Returns how many came before the first false. Each step is a
@@ -127,7 +134,7 @@ class RowWalk {
 
   /// From an inner node to the child that leads to the key. False: unclear.
   template <class Plain>
-  [[gnu::always_inline]] static bool child(runtime::TaggedPointer& at, KeyView key) noexcept {
+  [[gnu::always_inline]] static bool child(runtime::TaggedPointer& at, Key key) noexcept {
     const NodeT& node = *static_cast<const NodeT*>(at.object());
     std::uint64_t word = 0;
     const Read read{node};
@@ -139,7 +146,7 @@ class RowWalk {
   }
 
   template <class Plain, bool kLeaf>
-  [[gnu::always_inline]] static bool at_header(Place& place, KeyView key) noexcept {
+  [[gnu::always_inline]] static bool at_header(Place& place, Key key) noexcept {
     const runtime::TaggedPointer at = place.at();
     // By latch or by scheduling. Writers of the latter run in the leaf's pool.
     constexpr std::uint64_t kHow = kPuts ? 7 : 6;
@@ -178,14 +185,14 @@ class RowWalk {
   }
 
   template <class Plain>
-  [[gnu::always_inline]] static bool at_leaf_block(Place& place, KeyView key) noexcept {
+  [[gnu::always_inline]] static bool at_leaf_block(Place& place, Key key) noexcept {
     const NodeT& leaf = place.node();
     const Read read{leaf, place.version};
     const runtime::RelaxedWord* const line = leaf.line_at(place.first);
     const Rank limit = place.limit;
     const NodeMeta meta = leaf.meta();
     const unsigned count = Plain::count(line, limit);
-    if (meta.ties()) [[unlikely]] {
+    if (!Traits::kExact && meta.ties()) [[unlikely]] {
       return false;
     }
     std::uint64_t found = 0;
@@ -193,6 +200,8 @@ class RowWalk {
       found = line[NodeMeta::kMaxSlots + count - 1].load();
     } else if (limit == Plain::kLeast || !Plain::belongs(leaf, meta, key)) [[unlikely]] {
       return false;
+    } else if constexpr (Traits::kExact) {
+      place.first = kNowhere;
     }
     if (!read.valid()) [[unlikely]] {
       return false;
@@ -204,12 +213,14 @@ class RowWalk {
         ask_beside(leaf, meta, place);
       }
     }
-    if (found != 0) [[likely]] {
-      const unsigned lines = lines_of(found, key);
-      const auto* const record = static_cast<const std::byte*>(Record::address(found));
-      runtime::prefetch_few(record, [lines](unsigned n) { return n < lines; });
-      for (unsigned n = 4; n < lines; ++n) {
-        runtime::prefetch_line(record, n);
+    if constexpr (!Traits::kExact) {
+      if (found != 0) [[likely]] {
+        const unsigned lines = lines_of(found, key);
+        const auto* const record = static_cast<const std::byte*>(Traits::Record::address(found));
+        runtime::prefetch_few(record, [lines](unsigned n) { return n < lines; });
+        for (unsigned n = 4; n < lines; ++n) {
+          runtime::prefetch_line(record, n);
+        }
       }
     }
     return true;
@@ -219,9 +230,9 @@ class RowWalk {
   [[nodiscard, gnu::always_inline]] static unsigned lines_of(std::uint64_t found,
                                                              [[maybe_unused]] KeyView key) noexcept {
     if constexpr (kPuts) {
-      return Record::key_lines(found, key.size());
+      return Traits::Record::key_lines(found, key.size());
     } else {
-      return Record::lines(found);
+      return Traits::Record::lines(found);
     }
   }
   /// The entry's place in its leaf.

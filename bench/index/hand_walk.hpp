@@ -1,6 +1,6 @@
-// The ceiling for task-based look-ups: a loop written by hand walks the nodes of the same tree, and keeps a
-// group of look-ups in flight. It has no tasks, versions or pins, so it is correct only while no thread
-// writes.
+// The ceiling for task-based look-ups and updates: a loop written by hand walks the nodes of the same tree, and
+// keeps a group of operations in flight. It has no tasks, versions, latches or pins, so it is correct only while
+// no other thread writes.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,22 @@ class HandWalk {
   /// Looks up `operations` keys, each from next_key(), and calls check(key, value or 0) for each.
   template <class NextKey, class Check>
   void run(std::uint64_t operations, const NextKey& next_key, const Check& check) {
+    const auto read = [&check](std::uint64_t key, NodeT* leaf, index::Position at) {
+      check(key, leaf == nullptr ? 0 : leaf->value(true, at));
+    };
     index::line_compare::in_best_way(
-        [&](auto compare) { run_by<decltype(compare)>(operations, next_key, check); });
+        [&](auto compare) { run_by<decltype(compare)>(operations, next_key, read); });
+  }
+  /// The same, with end(key, leaf or null, position) for each: it may change the entry there.
+  template <class NextKey, class End>
+  void run_to_entries(std::uint64_t operations, const NextKey& next_key, const End& end) {
+    index::line_compare::in_best_way(
+        [&](auto compare) { run_by<decltype(compare)>(operations, next_key, end); });
   }
 
  private:
-  template <class Compare, class NextKey, class Check>
-  void run_by(std::uint64_t operations, const NextKey& next_key, const Check& check) {
+  template <class Compare, class NextKey, class End>
+  void run_by(std::uint64_t operations, const NextKey& next_key, const End& end) {
     for (Walk& walk : walks_) {
       begin<Compare>(walk, next_key());
     }
@@ -42,7 +51,10 @@ class HandWalk {
         } else if (walk.level > 0) {
           enter(walk, child_of<Compare>(*walk.node, walk.rank, walk.block));
         } else {
-          check(index::head_of_rank(static_cast<std::uint64_t>(walk.rank)), value_of<Compare>(walk));
+          const unsigned slot = walk.node->template count_below<Compare>(true, walk.block, walk.rank);
+          const bool holds = walk.node->holds_rank(true, walk.block, slot, walk.rank);
+          end(index::head_of_rank(static_cast<std::uint64_t>(walk.rank)), holds ? walk.node : nullptr,
+              index::Search<Traits>::position(walk.block, slot));
           ++done;
           begin<Compare>(walk, next_key());
         }
@@ -51,18 +63,18 @@ class HandWalk {
   }
 
   struct Walk {
-    const NodeT* node;
+    NodeT* node;
     index::Rank rank;
     unsigned level;
     unsigned block;
     bool at_block;
   };
 
-  static const NodeT* node_of(std::uint64_t word) noexcept {
-    return static_cast<const NodeT*>(runtime::TaggedPointer{word}.object());
+  static NodeT* node_of(std::uint64_t word) noexcept {
+    return static_cast<NodeT*>(runtime::TaggedPointer{word}.object());
   }
   template <class Compare>
-  static const NodeT* child_of(const NodeT& node, index::Rank rank, unsigned block) noexcept {
+  static NodeT* child_of(const NodeT& node, index::Rank rank, unsigned block) noexcept {
     const unsigned below = node.template count_up_to<Compare>(false, block, rank);
     return node_of(node.value(false, index::Search<Traits>::position(block, below == 0 ? 0 : below - 1)));
   }
@@ -70,7 +82,7 @@ class HandWalk {
   template <class Compare>
   void begin(Walk& walk, std::uint64_t key) const noexcept {
     walk.rank = index::rank_of_head(key);
-    const NodeT* node = root_;
+    NodeT* node = root_;
     walk.level = node->meta().level();
     while (walk.level > 0 && walk.level >= near_level_) {
       node = child_of<Compare>(*node, walk.rank,
@@ -79,11 +91,11 @@ class HandWalk {
     }
     enter_at(walk, node);
   }
-  static void enter(Walk& walk, const NodeT* node) noexcept {
+  static void enter(Walk& walk, NodeT* node) noexcept {
     --walk.level;
     enter_at(walk, node);
   }
-  static void enter_at(Walk& walk, const NodeT* node) noexcept {
+  static void enter_at(Walk& walk, NodeT* node) noexcept {
     walk.node = node;
     walk.at_block = false;
     runtime::prefetch_read(node);
@@ -98,15 +110,7 @@ class HandWalk {
     runtime::prefetch_read(line);
     runtime::prefetch_read(line + runtime::kCacheLineBytes);
   }
-  template <class Compare>
-  static std::uint64_t value_of(const Walk& walk) noexcept {
-    const unsigned slot = walk.node->template count_below<Compare>(true, walk.block, walk.rank);
-    return walk.node->holds_rank(true, walk.block, slot, walk.rank)
-               ? walk.node->value(true, index::Search<Traits>::position(walk.block, slot))
-               : 0;
-  }
-
-  const NodeT* root_;
+  NodeT* root_;
   unsigned near_level_;
   std::vector<Walk> walks_;
 };

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "bench/index/crew.hpp"
-#include "bench/index/hand_insert.hpp"
-#include "bench/index/hand_walk.hpp"
 #include "bench/index/tree_parts.hpp"
 #include "bench/index/tree_tasks.hpp"
 #include "index/checker.hpp"
@@ -37,7 +35,7 @@ class OurTree final : public Container {
   [[nodiscard]] bool has_flights() const override { return true; }
   [[nodiscard]] const Tree& tree() const noexcept { return tree_; }
   [[nodiscard]] Tree& tree() noexcept { return tree_; }
-  [[nodiscard]] runtime::Worker& worker() noexcept { return worker_at(0); }
+  [[nodiscard]] runtime::Worker& worker(unsigned i) { return worker_at(i); }
   /// Another container inserts `entries` entries into this tree.
   void expect_more(std::uint64_t entries) noexcept { more_ += entries; }
 
@@ -59,7 +57,7 @@ class OurTree final : public Container {
       runtime_.epochs().enter(worker.id());
       for (unsigned n = 0; n < job.in_flight && share.started < share.wanted; ++n) {
         ++share.started;
-        share.begin(share.next_operation(), worker);
+        share.begin(worker);
       }
       while (share.finished < share.wanted) {
         worker.step();
@@ -118,52 +116,6 @@ class OurTree final : public Container {
   Tree tree_;
   std::vector<Share<Kind>> shares_;
   std::uint64_t more_ = 0;
-};
-
-/// The ceilings of look-ups and inserts: loops written by hand over the nodes of the same tree.
-class HandWalkedTree final : public Container {
- public:
-  explicit HandWalkedTree(OurTree<IntegerKind>& ours) : ours_(ours) {}
-
-  [[nodiscard]] std::string name() const override { return "static tree by hand"; }
-  [[nodiscard]] bool can(workload what, unsigned workers) const override {
-    return what == workload::read || (what == workload::insert && workers == 1);
-  }
-  [[nodiscard]] bool has_flights() const override { return true; }
-  double run(const Job& job) override { return job.what == workload::insert ? insert(job) : read(job); }
-  [[nodiscard]] std::uint64_t wrong() const override { return wrong_.load(std::memory_order_relaxed); }
-  std::string check(std::uint64_t /*records*/) override { return ""; }
-  std::vector<Part> parts(std::uint64_t /*records*/) override { return {}; }
-
- private:
-  /// Number of the first record that it inserts, beyond all records that the tree itself is measured with. Of
-  /// ascending keys it has the lower half.
-  static constexpr std::uint64_t kFirstRecord = std::uint64_t{1} << 40U;
-
-  double read(const Job& job) {
-    return timed(job.workers, [&](unsigned i) {
-      Stream& stream = (*job.streams)[i];
-      HandWalk<IntegerKind::Traits> walk{ours_.tree(), job.in_flight};
-      std::uint64_t wrong = 0;
-      walk.run(
-          job.operations, [&stream] { return key_of(stream.record()); },
-          [&wrong](std::uint64_t key, std::uint64_t value) { wrong += value == ~key ? 0 : 1; });
-      wrong_.fetch_add(wrong, std::memory_order_relaxed);
-    });
-  }
-  double insert(const Job& job) {
-    ours_.expect_more(job.operations);
-    return timed(1, [&](unsigned /*i*/) {
-      HandInsert<IntegerKind::Traits> loop{ours_.tree(), ours_.worker(), job.in_flight};
-      std::uint64_t next =
-          job.next_new != nullptr ? job.first_new - kHalfAscending : kFirstRecord + job.first_new;
-      wrong_.fetch_add(loop.run(job.operations, [&next] { return key_of(next++); }),
-                       std::memory_order_relaxed);
-    });
-  }
-
-  OurTree<IntegerKind>& ours_;
-  std::atomic<std::uint64_t> wrong_{0};  // a sum, read when the threads have ended
 };
 
 }  // namespace mxkv::bench

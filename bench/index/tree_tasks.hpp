@@ -1,8 +1,8 @@
 // The tree's operations as tasks, each again and again until its worker's share of a job is done.
 //
-// The callback verifies the value that was read, as a server would use it there. In a mixed workload the kind
-// of the next operation is drawn when one ends. The same task goes on if it is of that kind, else it ends and
-// a new one begins.
+// The callback verifies the value that was read, as a server would use it there. In a mixed workload a task of
+// one class reads or writes, as is drawn when the operation before it ends: the tree's write leaves the entry of
+// a read alone.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,6 @@
 #include "index/update_task.hpp"
 
 namespace mxkv::bench {
-
-enum class operation : std::uint8_t { find, put, scan };
 
 /// One worker's share of a job, and its progress. Thread-safety: its worker. (Tasks stay on their worker,
 /// because optimistic latches bind no task to another one.)
@@ -33,35 +31,16 @@ struct alignas(2 * runtime::kCacheLineBytes) Share {
   NewRecords new_records;
 
   [[nodiscard]] bool inserts() const noexcept { return what == workload::insert || what == workload::load; }
-  [[nodiscard]] operation next_operation() noexcept {
-    switch (what) {
-      case workload::load:
-      case workload::insert:
-        return operation::put;
-      case workload::scan:
-        return operation::scan;
-      case workload::mixed:
-        return stream->update() ? operation::put : operation::find;
-      case workload::read:
-        break;
-    }
-    return operation::find;
-  }
   /// Begins an operation as a new task.
-  void begin(operation which, runtime::Worker& worker);
-  /// Counts an operation that ended. Returns true if its task goes on with another one of the same kind.
-  [[nodiscard]] bool goes_on(operation own, bool right, runtime::Worker& worker) {
+  void begin(runtime::Worker& worker);
+  /// Counts an operation that ended. Returns true if its task goes on with another one.
+  [[nodiscard]] bool goes_on(bool right) noexcept {
     ++finished;
     wrong += right ? 0 : 1;
     if (started >= wanted) {
       return false;
     }
     ++started;
-    const operation next = next_operation();
-    if (next != own) [[unlikely]] {
-      begin(next, worker);
-      return false;
-    }
     return true;
   }
 };
@@ -81,7 +60,7 @@ class FindTask final : public index::LookupTask<FindTask<Kind>, typename Kind::T
 
  private:
   runtime::step ended(bool right, runtime::Worker& worker) {
-    if (!share_->goes_on(operation::find, right, worker)) {
+    if (!share_->goes_on(right)) {
       return runtime::step::done;
     }
     key_ = typename Kind::Key{share_->stream->record()};
@@ -105,7 +84,7 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
   }
   [[nodiscard]] auto key() const noexcept { return key_.view(); }
   index::Decision decide(bool /*found*/, std::uint64_t /*old*/, runtime::Worker& /*worker*/) {
-    return made_ ? index::Decision{index::Decision::what::put, value_} : index::Decision{};
+    return makes_ ? index::Decision{index::Decision::what::put, value_} : index::Decision{};
   }
   index::Change commit(NodeT&, bool, std::uint64_t, std::uint64_t, runtime::Worker&) noexcept { return {}; }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
@@ -114,7 +93,9 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
     }
     return ended(found != share_->inserts(), worker);
   }
-  runtime::step left(bool, std::uint64_t, runtime::Worker& worker) { return ended(false, worker); }
+  runtime::step left(bool found, std::uint64_t value, runtime::Worker& worker) {
+    return ended(reads_ && found && Kind::right(key(), value), worker);
+  }
   runtime::step out_of_memory(runtime::Worker& worker) {
     Kind::drop(worker, value_);
     return ended(false, worker);
@@ -122,11 +103,12 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
 
  private:
   void choose(runtime::Worker& worker) noexcept {
+    reads_ = share_->what == workload::mixed && !share_->stream->update();
     key_ = typename Kind::Key{share_->inserts() ? share_->new_records.next() : share_->stream->record()};
-    made_ = Kind::make(worker, key(), value_);
+    makes_ = !reads_ && Kind::make(worker, key(), value_);
   }
   runtime::step ended(bool right, runtime::Worker& worker) {
-    if (!share_->goes_on(operation::put, right, worker)) {
+    if (!share_->goes_on(right)) {
       return runtime::step::done;
     }
     choose(worker);
@@ -134,7 +116,8 @@ class PutTask final : public index::UpdateTask<PutTask<Kind>, typename Kind::Tra
     return this->restart(false);
   }
   typename Kind::Key key_;
-  bool made_ = false;
+  bool reads_ = false;
+  bool makes_ = false;  ///< whether `value_` is the key's new value
   std::uint64_t value_ = 0;
   Share<Kind>* share_;
 };
@@ -193,8 +176,7 @@ class RangeTask final : public index::ScanTask<RangeTask<Kind>, typename Kind::T
   };
   [[nodiscard]] Leaf leaf_visitor(runtime::Worker& /*worker*/) noexcept { return Leaf{*this}; }
   runtime::step finished(bool exhausted, runtime::Worker& worker) {
-    if (!share_->goes_on(operation::scan, right_ && (exhausted ? seen_ > 0 : seen_ == kScanEntries),
-                         worker)) {
+    if (!share_->goes_on(right_ && (exhausted ? seen_ > 0 : seen_ == kScanEntries))) {
       return runtime::step::done;
     }
     key_ = typename Kind::Key{share_->stream->record()};
@@ -217,17 +199,13 @@ class RangeTask final : public index::ScanTask<RangeTask<Kind>, typename Kind::T
 };
 
 template <class Kind>
-void Share<Kind>::begin(operation which, runtime::Worker& worker) {
-  switch (which) {
-    case operation::find:
-      worker.create<FindTask<Kind>>(*this)->start(worker);
-      return;
-    case operation::put:
-      worker.create<PutTask<Kind>>(*this, worker)->start(worker);
-      return;
-    case operation::scan:
-      worker.create<RangeTask<Kind>>(*this)->start(worker);
-      return;
+void Share<Kind>::begin(runtime::Worker& worker) {
+  if (what == workload::read) {
+    worker.create<FindTask<Kind>>(*this)->start(worker);
+  } else if (what == workload::scan) {
+    worker.create<RangeTask<Kind>>(*this)->start(worker);
+  } else {
+    worker.create<PutTask<Kind>>(*this, worker)->start(worker);
   }
 }
 

@@ -1,5 +1,6 @@
 // The tree over 64-bit keys against std::map, on nodes so small that few keys split all levels, under both
 // optimistic primitives and all ways to prefetch.
+#include "index/row_walk.hpp"
 #include "tests/unit/index/tree_fixture.hpp"
 
 namespace mxkv::index::testing {
@@ -30,6 +31,34 @@ TYPED_TEST(IntegerTreeTest, BehavesLikeAMapUnderRandomOperations) {
   TreeUnderTest<TypeParam> tree;
   const auto model = compare_with_map(tree, random_keys(900), kSlowRuns ? 3000 : 8000, 7);
   tree.expect_holds(model);
+}
+
+TYPED_TEST(IntegerTreeTest, RowsTellWhatAMapHoldsOrLeaveAKeyToATask) {
+  TreeUnderTest<TypeParam> tree;
+  const auto keys = random_keys(900);
+  const auto model = compare_with_map(tree, keys, 3000, 9);
+  runtime::Random random{11};
+  std::size_t told = 0, missing = 0;
+  tree.driver().on_worker(0, [&](runtime::Worker& /*worker*/) {
+    RowWalk<typename TypeParam::Traits> row;
+    for (int i = 0; i < 300; ++i) {
+      std::vector<std::uint64_t> wanted(1 + random.below(row.kMost));
+      for (std::uint64_t& key : wanted) {
+        key = random.below(2) == 0 ? keys[random.below(keys.size())] : random.below(1400);
+      }
+      const std::size_t size =
+          row.look_up(tree.tree(), wanted.size(), [&](std::size_t k) { return wanted[k]; });
+      for (std::size_t k = 0; k < size; ++k) {
+        const auto at = model.find(wanted[k]);
+        ASSERT_EQ(row.has(k), at != model.end()) << wanted[k];
+        ASSERT_EQ(row.found(k), at == model.end() ? 0 : at->second) << wanted[k];
+        missing += at == model.end() ? 1 : 0;
+      }
+      told += size;
+    }
+  });
+  EXPECT_GT(told, 3000U) << "most keys are plain cases";
+  EXPECT_GT(missing, 300U) << "keys that the tree does not have are told, too";
 }
 
 TYPED_TEST(IntegerTreeTest, ScansBothWaysReturnWhatAMapHolds) {
