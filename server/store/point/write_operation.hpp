@@ -15,6 +15,7 @@
 #include "server/store/core/store_task.hpp"
 #include "server/store/point/meta_reply.hpp"
 #include "server/store/point/point_decisions.hpp"
+#include "server/store/upkeep/expiry_sweep.hpp"
 
 namespace mxkv::server {
 
@@ -35,6 +36,19 @@ class WriteOperation {
     const std::uint64_t order = next_order(before, worker);
     item.set_order(order);
     return order;
+  }
+  /// Under the leaf's latch: an item is put as a new version, in place of `old`, null if the leaf has none. Gives it an
+  /// order, and the reads of the old one.
+  [[gnu::always_inline]] static index::Change commit_put(ItemNode& leaf, const Item* old, Item& item,
+                                                         runtime::Worker& worker) noexcept {
+    const std::uint64_t before = order_before(old, leaf);
+    if (const std::uint32_t expiry = item.expiry(); expiry != 0) [[unlikely]] {
+      ExpirySweep::note(leaf, expiry, worker);
+    }
+    if (old != nullptr) [[likely]] {
+      item.keep_reads(*old);
+    }
+    return index::Change::put(mint(item, before, worker));
   }
 
  protected:

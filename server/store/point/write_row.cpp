@@ -3,11 +3,11 @@
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
-#include "server/store/core/orders.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
+#include "server/store/upkeep/background_writes.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
@@ -19,10 +19,10 @@ struct RowWriter {
   [[nodiscard, gnu::always_inline]] bool admitted(std::string_view key) const noexcept {
     return !locks.holds_off(key);
   }
-  [[nodiscard, gnu::always_inline]] index::Change commit(const ItemNode& leaf, std::uint64_t old,
+  [[nodiscard, gnu::always_inline]] index::Change commit(ItemNode& leaf, std::uint64_t old,
                                                          std::uint64_t value) const noexcept {
-    const std::uint64_t before = order_before(old != 0 ? ItemRecord::item(old) : nullptr, leaf);
-    return index::Change::put(WriteOperation::mint(*ItemRecord::item(value), before, worker));
+    return WriteOperation::commit_put(leaf, old != 0 ? ItemRecord::item(old) : nullptr,
+                                      *ItemRecord::item(value), worker);
   }
 
   const RangeLocks& locks;
@@ -78,6 +78,7 @@ std::size_t WriteRow::store(ItemTree& tree, std::span<const protocol::SentValue>
       worker.retire(before, context.store->item_kind(), bytes);
     } else {
       ++tally.items;
+      welcome_item(context, *item);
     }
     out = protocol::write_text(out, sent.meta ? protocol::kMetaDone : protocol::kStored);
   }

@@ -10,7 +10,6 @@
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
 #include "server/store/upkeep/background_writes.hpp"
-#include "server/store/upkeep/expiry_sweep.hpp"
 #include "server/store/upkeep/shortage.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
@@ -105,18 +104,6 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   void wait_for_turn(runtime::Worker& worker);
   [[gnu::noinline]] void leave_stale_pass(RangeLocks& locks, runtime::Worker& worker);
   [[gnu::noinline]] index::Decision decide_rarer(bool found, std::uint64_t old, runtime::Worker& worker);
-  /// Under the leaf's latch, for an item that is put as a new version.
-  [[gnu::always_inline]] static index::Change commit_put(ItemNode& leaf, const Item* old, Item& item,
-                                                         runtime::Worker& worker) noexcept {
-    const std::uint64_t before = order_before(old, leaf);
-    if (const std::uint32_t expiry = item.expiry(); expiry != 0) [[unlikely]] {
-      ExpirySweep::note(leaf, expiry, worker);
-    }
-    if (old != nullptr) [[likely]] {
-      item.keep_reads(*old);
-    }
-    return index::Change::put(mint(item, before, worker));
-  }
   [[gnu::noinline]] index::Change commit_rarer(ItemNode& leaf, bool found, std::uint64_t old,
                                                std::uint64_t value, runtime::Worker& worker) noexcept;
   /// The usual end of a set: all steps of committed_rarer(), count() and answer() that it needs.
