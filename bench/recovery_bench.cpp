@@ -40,8 +40,9 @@ double cpu_seconds() {
 
 /// 24 bytes, in the order of the numbers.
 std::string key_of(std::uint64_t number) {
+  const unsigned long long spread = number * 1'000'003;
   char key[32];
-  std::snprintf(key, sizeof key, "user%020llu", static_cast<unsigned long long>(number * 1'000'003));
+  std::snprintf(key, sizeof key, "user%020llu", spread);
   return key;
 }
 

@@ -157,7 +157,7 @@ class ConnectionsTest(ServerCase):
     def test_what_each_connection_does_is_told(self):
         asker, half, value, refused, watcher = clients = [self.connect() for _ in range(5)]
         half.send(b"get k")
-        value.send(b"set k 0 0 100\r\nhalf of ")
+        value.send(b"set k 0 0 100000\r\nhalf of ")
         refused.send(b"set k 0 0 %d\r\nhalf of " % (1 << 25))
         self.assertEqual(watcher.ask(b"watch"), b"OK")
         port = {client: client.socket.getsockname()[1] for client in clients}
