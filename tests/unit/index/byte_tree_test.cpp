@@ -120,7 +120,7 @@ TYPED_TEST(ByteTreeTest, RowsPutWhatAMapTakesOrLeaveAKeyToATask) {
     auto model = compare_with_map(tree, keys, kSlowRuns ? 1000 : 2500, 7);
     runtime::Random random{19};
     std::size_t put = 0;
-    for (int i = 0; i < 200; ++i) {
+    for (std::uint64_t i = 0; i < 200; ++i) {
       std::vector<std::string> wanted(1 + random.below(RowPut<typename TypeParam::Traits>::kMost));
       for (std::string& key : wanted) {
         key = random.below(4) != 0 ? keys[random.below(keys.size())] : random_key(set, random);
@@ -130,7 +130,7 @@ TYPED_TEST(ByteTreeTest, RowsPutWhatAMapTakesOrLeaveAKeyToATask) {
       put += done;
       if (done < wanted.size()) {
         tree.apply(wanted[done], verb::upsert, i);
-        model[wanted[done]] = static_cast<std::uint64_t>(i);
+        model[wanted[done]] = i;
       }
     }
     if (set == key_set::decimal) {
