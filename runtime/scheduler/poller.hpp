@@ -25,7 +25,8 @@ class Poller {
   /// A batch of tasks ended: send what it produced. Returns whether anything was done.
   virtual bool end_turn(Worker& worker) = 0;
 
-  /// Waits until something is there, wake() was called (since the last block() too), or `timeout_ns` passed.
+  /// Waits until something is there, wake() was called (since the last block() too), or `timeout_ns` passed. It may
+  /// follow a busy round at once, so it does not wait while anything that end_turn() did needs another round.
   virtual void block(Worker& worker, std::uint64_t timeout_ns) = 0;
 
   /// Ends a present or the next block(). Any thread.

@@ -24,6 +24,9 @@ inline constexpr unsigned kAgeBits = 9;
 inline constexpr std::uint32_t kMostAge = (1U << kAgeBits) - 1;
 inline constexpr std::uint32_t kMostReads = 3;
 
+/// The steps in which ages are counted.
+inline constexpr std::uint64_t kStepUs = std::uint64_t{1} << 18U;
+
 /// The age code of a read at `now_us` of an item that was made at `made_us`: 1 to kMostAge.
 [[nodiscard]] constexpr std::uint32_t age_at(std::uint64_t now_us, std::uint64_t made_us) noexcept {
   const std::uint64_t age = now_us > made_us ? ((now_us - made_us) >> 18U) + 1 : 1;
@@ -35,7 +38,7 @@ inline constexpr std::uint32_t kMostReads = 3;
 }
 
 /// The age (us) of this code: the greatest one, in whole steps, so that an old item that was just read does not look
-/// idle. So it may lie ahead of the clock. 0 if no client has read the value.
+/// idle. So it may lie ahead of the clock, and less than a step behind the read. 0 if no client has read the value.
 [[nodiscard]] constexpr std::uint64_t age_us(std::uint32_t code) noexcept {
   const std::uint32_t age = code & kMostAge;
   const unsigned dropped = age < 32 ? 0 : (age >> 4U) - 1;

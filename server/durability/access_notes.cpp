@@ -49,9 +49,9 @@ class ItemWalk {
   unsigned at_ = 0;
 };
 
-/// Whether the item may have got its code then or later: stored ages are rounded up.
+/// Whether the item may have got its code then or later.
 bool read_since(const Item& item, std::uint64_t since_us) noexcept {
-  return item.access_code() != 0 && item.last_access_us() >= since_us;
+  return item.access_code() != 0 && item.last_access_us() + access_code::kStepUs > since_us;
 }
 
 }  // namespace

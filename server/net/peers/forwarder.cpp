@@ -52,8 +52,10 @@ std::unique_ptr<ForwardedRequest> Forwarder::take() {
   return taken;
 }
 
-// Nothing is sent or answered before the round ends.
+// Nothing is sent or answered before end_turn(). Connections that are settled behind it begin requests, too, and then
+// the worker must not sleep.
 void Forwarder::forward(std::unique_ptr<ForwardedRequest> request) {
+  next_ns_ = 0;
   ForwardCounters::add(counters_.requests);
   const std::size_t bytes = request->text.size() + kRequestBytes;
   const std::size_t most = cluster_.options().forward_bytes;

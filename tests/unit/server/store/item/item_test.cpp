@@ -69,7 +69,7 @@ TEST_F(Items, MarksComeOneByOneAndChangeNothingElse) {
   EXPECT_EQ(item->expiry(), 9U);
 }
 
-constexpr std::uint64_t kStep = std::uint64_t{1} << 18U;
+constexpr std::uint64_t kStep = access_code::kStepUs;
 
 /// By how much the noted time of an access is too late (us).
 std::int64_t error_of_access(Item& item, std::uint64_t age_us) {
