@@ -18,8 +18,7 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/config/examples)
 endif()
 
 # What the programs are made of, found out when they are there.
-find_program(MXKV_DPKG_QUERY dpkg-query)
-if(MXKV_DPKG_QUERY AND CMAKE_GENERATOR STREQUAL "Ninja")
+if(MXKV_HAS_SBOM)
   set(sbom ${PROJECT_BINARY_DIR}/package/mxkv.cdx.json)
   list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE program_files)
   list(JOIN program_files " " program_files)
@@ -50,8 +49,7 @@ foreach(page server/mxkvd.1 bench/mxkv-ycsb.1 protocol/clients/cli/mxkv-cli.1)
 endforeach()
 
 # Manual pages that are made from other documents: protocol, statistics, configuration.
-find_program(MXKV_LOWDOWN lowdown)
-if(MXKV_LOWDOWN)
+if(MXKV_HAS_MANUAL)
   foreach(page "protocol;protocol/PROTOCOL.md;mxkv-protocol.7" "stats;server/STATS.md;mxkv-stats.7"
       "config;config/mxkv.yaml;mxkv.yaml.5")
     list(GET page 0 kind)
@@ -64,8 +62,6 @@ if(MXKV_LOWDOWN)
     string(REGEX MATCH "[0-9]$" section ${name})
     mxkv_install_compressed(${PROJECT_BINARY_DIR}/package/${name} ${name} ${CMAKE_INSTALL_MANDIR}/man${section})
   endforeach()
-else()
-  message(STATUS "lowdown is not installed: the package will lack mxkv-protocol(7), mxkv-stats(7) and mxkv.yaml(5)")
 endif()
 
 # CPack takes every file of an absolute place for configuration in RPM packages.
