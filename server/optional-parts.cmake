@@ -1,6 +1,5 @@
 # Parts that a build may lack. Each is an option: AUTO takes the part if what it needs is installed, ON requires it,
 # OFF leaves it out. The end of the configure step lists all parts, and `mxkvd --version` the parts of the program.
-include(CheckIncludeFileCXX)
 
 set_property(GLOBAL PROPERTY mxkv_parts "")
 
@@ -26,7 +25,7 @@ endfunction()
 
 pkg_check_modules(RDKAFKA QUIET IMPORTED_TARGET GLOBAL rdkafka)
 mxkv_part(CLUSTER "${RDKAFKA_FOUND}" librdkafka-dev "clusters")
-check_include_file_cxx(sys/sdt.h MXKV_SDT_HEADER)
+find_path(MXKV_SDT_HEADER sys/sdt.h)
 mxkv_part(PROBES "${MXKV_SDT_HEADER}" systemtap-sdt-dev "probes (USDT)")
 find_program(MXKV_LOWDOWN lowdown)
 mxkv_part(MANUAL "${MXKV_LOWDOWN}" lowdown "man pages mxkv-protocol, mxkv-stats, mxkv.yaml")
