@@ -9,17 +9,36 @@ include(GNUInstallDirs)
 set(programs mxkvd mxkv-ycsb mxkv-cli)
 add_custom_target(installed_programs DEPENDS ${programs})  # all that an installation or a package needs
 install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-install(FILES README.md protocol/PROTOCOL.md server/OPERATING.md server/STATS.md server/CHANGELOG.md
-  DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
-install(DIRECTORY server/guides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv RENAME copyright COMPONENT program)
-if(EXISTS ${PROJECT_SOURCE_DIR}/config/examples)
-  install(DIRECTORY config/examples DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv COMPONENT program)
-endif()
+
+# Documents, and files that they name, lie at the same paths below doc/mxkv as in the repository, so that links work.
+file(GLOB guides RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+  server/guides/*.md server/probes/*.bt config/examples/*.yaml)
+set(documents README.md bench/FIGURES.md config/mxkv.yaml protocol/PROTOCOL.md protocol/clients/cli/README.md
+  server/CHANGELOG.md server/GLOSSARY.md server/OPERATING.md server/STATS.md server/admin/alerts.yaml
+  server/admin/grafana.json server/architecture/cluster.svg server/architecture/server.svg ${guides})
+file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/package/documents)
+execute_process(
+  COMMAND ${PROJECT_SOURCE_DIR}/server/make-documents ${PROJECT_BINARY_DIR}/package/documents ${documents}
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND_ERROR_IS_FATAL ANY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS server/make-documents ${documents})
+install(DIRECTORY ${PROJECT_BINARY_DIR}/package/documents/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mxkv
+  COMPONENT program)
+
+# A shell reads the file that is named after the program. Debian's zsh has a folder for packages.
+foreach(program IN LISTS programs)
+  install(FILES server/completions/mxkv.bash DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions
+    RENAME ${program} COMPONENT program)
+  install(FILES server/completions/mxkv.fish DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d
+    RENAME ${program}.fish COMPONENT program)
+endforeach()
+install(FILES server/completions/_mxkv DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/vendor-completions
+  COMPONENT system EXCLUDE_FROM_ALL)
+install(FILES server/completions/_mxkv DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions
+  COMPONENT system_rpm EXCLUDE_FROM_ALL)
 
 # What the programs are made of, found out when they are there.
-find_program(MXKV_DPKG_QUERY dpkg-query)
-if(MXKV_DPKG_QUERY AND CMAKE_GENERATOR STREQUAL "Ninja")
+if(MXKV_HAS_SBOM)
   set(sbom ${PROJECT_BINARY_DIR}/package/mxkv.cdx.json)
   list(TRANSFORM programs REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE program_files)
   list(JOIN program_files " " program_files)
@@ -50,8 +69,7 @@ foreach(page server/mxkvd.1 bench/mxkv-ycsb.1 protocol/clients/cli/mxkv-cli.1)
 endforeach()
 
 # Manual pages that are made from other documents: protocol, statistics, configuration.
-find_program(MXKV_LOWDOWN lowdown)
-if(MXKV_LOWDOWN)
+if(MXKV_HAS_MANUAL)
   foreach(page "protocol;protocol/PROTOCOL.md;mxkv-protocol.7" "stats;server/STATS.md;mxkv-stats.7"
       "config;config/mxkv.yaml;mxkv.yaml.5")
     list(GET page 0 kind)
@@ -64,8 +82,6 @@ if(MXKV_LOWDOWN)
     string(REGEX MATCH "[0-9]$" section ${name})
     mxkv_install_compressed(${PROJECT_BINARY_DIR}/package/${name} ${name} ${CMAKE_INSTALL_MANDIR}/man${section})
   endforeach()
-else()
-  message(STATUS "lowdown is not installed: the package will lack mxkv-protocol(7), mxkv-stats(7) and mxkv.yaml(5)")
 endif()
 
 # CPack takes every file of an absolute place for configuration in RPM packages.
@@ -77,15 +93,16 @@ install(FILES server/rpm/sysusers.conf DESTINATION lib/sysusers.d RENAME mxkv.co
 # The packaged configuration stores the data, so that an upgrade of the package does not lose it.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS config/mxkv.yaml)
 file(READ config/mxkv.yaml packaged_config)
-foreach(change "directory: none|directory: /var/lib/mxkv" "sync: commit|sync: never")
+foreach(change "every key with its default.|every key with its default, but durability.directory and sync."
+    "  directory: none\n|  directory: /var/lib/mxkv\n" "  sync: commit\n|  sync: never\n")
   string(REPLACE "|" ";" change "${change}")
   list(GET change 0 from)
   list(GET change 1 to)
-  string(FIND "${packaged_config}" "\n  ${from}\n" found)
+  string(FIND "${packaged_config}" "${from}" found)
   if(found EQUAL -1)
-    message(FATAL_ERROR "config/mxkv.yaml: there is no line \"${from}\", which the package changes")
+    message(FATAL_ERROR "config/mxkv.yaml: does not have \"${from}\", which the package changes")
   endif()
-  string(REPLACE "\n  ${from}\n" "\n  ${to}\n" packaged_config "${packaged_config}")
+  string(REPLACE "${from}" "${to}" packaged_config "${packaged_config}")
 endforeach()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/package/mxkv.yaml CONTENT "${packaged_config}" @ONLY)
 foreach(component system system_rpm)
@@ -139,5 +156,6 @@ set(CPACK_RPM_USER_FILELIST "%config(noreplace) /etc/mxkv/mxkv.yaml")
 # Folders that belong to others.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
   /usr/lib/systemd /usr/lib/systemd/system /usr/lib/sysusers.d /usr/share/man /usr/share/man/man1 /usr/share/man/man5
-  /usr/share/man/man7)
+  /usr/share/man/man7 /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/fish
+  /usr/share/fish/vendor_completions.d /usr/share/zsh /usr/share/zsh/site-functions)
 include(CPack)

@@ -2,13 +2,13 @@
 //
 // A probe is one nop, and a note in the program's file that says where its arguments are; its arguments are
 // values that are at hand. A tracer that attaches has the kernel replace the nop. A build without Debian's
-// systemtap-sdt-dev has no probes. server/OPERATING.md has a table of all, which a test compares with the
+// systemtap-sdt-dev, or with -DMXKV_PROBES=OFF, has no probes. server/OPERATING.md has a table of all, which a test compares with the
 // program.
 //
 // Thread-safety: any thread.
 #pragma once
 
-#if __has_include(<sys/sdt.h>)
+#if __has_include(<sys/sdt.h>) && !defined(MXKV_NO_PROBES)
 #include <sys/sdt.h>
 #define MXKV_PROBE1(name, one) STAP_PROBE1(mxkv, name, one)
 #define MXKV_PROBE2(name, one, two) STAP_PROBE2(mxkv, name, one, two)

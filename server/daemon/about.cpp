@@ -71,7 +71,7 @@ std::string version_text() {
   if (sizeof MXKV_SANITIZERS > 1) {
     text.append(", sanitizers: " MXKV_SANITIZERS);
   }
-  text.append("\nlibraries: " MXKV_LIBRARIES "\n");
+  text.append("\nlibraries: " MXKV_LIBRARIES "\nparts:     " MXKV_PARTS "\n");
   text.append("CPU:       ").append(cpu_features()).append("; keys are compared ").append(key_compare());
   return text.append("\n");
 }

@@ -40,6 +40,13 @@ std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& o
       findings.push_back(at(options, "log.file", lack + " (allowed: a file in a folder that exists)"));
     }
   }
+#ifndef MXKV_KAFKA
+  if (!options.cluster.name.empty()) {
+    findings.push_back(at(options, "cluster.name",
+                          "this mxkvd was built without librdkafka, so it cannot be a node of a cluster "
+                          "(allowed: none)"));
+  }
+#endif
   std::optional<config::UsersFile> users;
   if (!options.server.auth_file.empty()) {
     config::Findings of_file;

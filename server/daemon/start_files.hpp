@@ -15,7 +15,8 @@
 namespace mxkv::server {
 
 /// The users of `server.auth_file`, if there is one. Findings, each at the place of the option: that file is
-/// unreadable or invalid, or the folder of `log.file` does not exist. Thread-safety: startup only.
+/// unreadable or invalid, the folder of `log.file` does not exist, or this program lacks a part that the options
+/// ask for. Thread-safety: startup only.
 [[nodiscard]] std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& options,
                                                                 config::Findings& findings);
 

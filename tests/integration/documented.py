@@ -26,6 +26,7 @@ LEFT_OUT = {
     "bench/server/": "measures for minutes; test_bench_server and test_bench_daemons run these",
     "cd tests/differential": "is the tests",
     "cd tests/integration": "is the tests",
+    "cmake --preset release": "is the build",
     "ctest ": "is the tests",
     "docker ": "needs Docker; tests/package builds and runs the image",
     "go mod edit": "needs Go and a module of one's own; tests/clients/test_mxkv_go.py has one",

@@ -37,6 +37,25 @@ class RunbookTest(unittest.TestCase):
             self.assertRegex(section, r"\n- \*Look\*: \S.*\n- \*Do\*: \S", section.split()[0])
 
 
+class ComparisonTest(unittest.TestCase):
+    """Each cell about another server leads to a source, and each source has a date and is used."""
+
+    def test_each_cell_has_a_source_with_a_date(self):
+        text = (GUIDES / "comparison.md").read_text(encoding="utf-8")
+        cells, sources = text.split("\n## Sources\n")
+        dated = {number: date for number, date in re.findall(r"(?m)^\| (\d+[a-z]?) \| .* \| ([^|]+) \|$", sources)}
+        self.assertTrue(all(re.search(r"\b20\d\d$|^undated$|^this version$", date) for date in dated.values()), dated)
+        rows = re.findall(r"(?m)^\| \w[^|]*\|(.*)\|$", cells)
+        self.assertGreater(len(rows), 10)
+        used = {"0"}
+        for row in rows:
+            for cell in row.split("|")[1:]:
+                numbers = re.findall(r"\[(\d+[a-z]?)\]", cell)
+                self.assertTrue(numbers, cell)
+                used.update(numbers)
+        self.assertEqual(used, set(dated))
+
+
 class OptionsTest(unittest.TestCase):
     def test_options_that_guides_name_exist(self):
         known, named = options(), 0

@@ -31,11 +31,13 @@ class HelpTest(unittest.TestCase):
         self.assertRegex(lines[2], r"^build: +(Release|RelWithDebInfo|Debug), (g|clang)\+\+ \d+\.\d+")
         for library in ("Boost", "CLI11", "spdlog", "fmt", "yaml-cpp", "hwloc"):
             self.assertRegex(lines[3], rf"^libraries: .*\b{library} \d+\.\d+")
-        self.assertRegex(lines[4], r"^CPU: +\S.*; keys are compared by (AVX-512|AVX2|words)")
+        self.assertRegex(lines[4], r"^parts: +TLS, .*\bclusters\b")
+        self.assertRegex(lines[4], r"\bprobes\b")
+        self.assertRegex(lines[5], r"^CPU: +\S.*; keys are compared by (AVX-512|AVX2|words)")
         with open("/proc/cpuinfo", encoding="ascii") as cpus:
             flags = re.search(r"^flags\s*: (.*)$", cpus.read(), re.MULTILINE)
         if flags:
-            self.assertEqual(" avx2" in flags[1], " avx2" in lines[4])
+            self.assertEqual(" avx2" in flags[1], " avx2" in lines[5])
 
     def test_help_has_examples_signals_and_exit_codes(self):
         done = output(environment.MXKVD, "--help")

@@ -70,7 +70,8 @@ def fetch(*command, **options) -> None:
 def packaged_configuration() -> str:
     """The configuration that the package installs: every default, except that items outlive the process."""
     text = (REPOSITORY / "config" / "mxkv.yaml").read_text(encoding="utf-8")
-    return (text.replace("\n  directory: none\n", "\n  directory: /var/lib/mxkv\n")
+    return (text.replace("every key with its default.", "every key with its default, but durability.directory and sync.", 1)
+            .replace("\n  directory: none\n", "\n  directory: /var/lib/mxkv\n")
             .replace("\n  sync: commit\n", "\n  sync: never\n"))
 
 

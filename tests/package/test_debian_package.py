@@ -9,6 +9,7 @@ import unittest
 from pathlib import Path
 
 import debian_tree
+import installed_documents
 import machine
 
 EXPECTED = {
@@ -21,6 +22,9 @@ EXPECTED = {
 MAN_PAGES = {"server/mxkvd.1": "./usr/share/man/man1/mxkvd.1.gz",
              "bench/mxkv-ycsb.1": "./usr/share/man/man1/mxkv-ycsb.1.gz",
              "protocol/clients/cli/mxkv-cli.1": "./usr/share/man/man1/mxkv-cli.1.gz"}
+EXPECTED |= {f"./usr/share/{place}": "-rw-r--r--" for program in ("mxkvd", "mxkv-cli", "mxkv-ycsb")
+             for place in (f"bash-completion/completions/{program}", f"fish/vendor_completions.d/{program}.fish")}
+EXPECTED |= {f"./usr/share/{place}": "-rw-r--r--" for place in ("zsh/vendor-completions/_mxkv", *installed_documents.EXPECTED)}
 WRITTEN_PAGES = ("./usr/share/man/man7/mxkv-protocol.7.gz", "./usr/share/man/man7/mxkv-stats.7.gz",
                  "./usr/share/man/man5/mxkv.yaml.5.gz")
 
@@ -84,6 +88,40 @@ class DebianPackageTest(unittest.TestCase):
         for name in ("postinst", "prerm", "postrm"):
             self.assertEqual((control / name).stat().st_mode & 0o777, 0o755)
             machine.run("sh", "-n", control / name)
+
+    def unpacked(self) -> Path:
+        folder = Path(self.folder.name, "unpacked")
+        if not folder.exists():
+            machine.run("dpkg-deb", "-x", self.package, folder)
+        return folder
+
+    def test_links_of_its_documents_lead_to_what_it_installs(self):
+        installed_documents.check(self, self.unpacked() / "usr/share/doc/mxkv")
+
+    def test_its_configuration_has_every_key_and_names_those_that_are_not_the_defaults(self):
+        text = (self.unpacked() / "etc/mxkv/mxkv.yaml").read_text(encoding="utf-8")
+        self.assertEqual(text, machine.packaged_configuration())
+        file = Path(self.folder.name, "mxkv.yaml")
+        # Without the folder, which this machine need not have.
+        file.write_text(text.replace(" /var/lib/mxkv\n", f" {self.folder.name}/data\n"), encoding="utf-8")
+        packaged = self.options(machine.run(machine.MXKVD, "print-config", "--config", file).stdout)
+        defaults = self.options(machine.run(machine.MXKVD, "print-config", "--defaults").stdout)
+        self.assertGreater(len(defaults), 80)
+        self.assertEqual(list(self.options(text)), list(defaults), "each key is in the file")
+        differing = {key for key in defaults if packaged[key] != defaults[key]}
+        self.assertEqual(differing, {"durability.directory", "durability.sync"})
+        self.assertIn("with its default, but durability.directory and sync.", text.splitlines()[0])
+
+    @staticmethod
+    def options(text: str) -> dict:
+        """Path of each key -> its value; of `listeners`, a list, there is none in printed text."""
+        found, above = {}, []
+        for line in text.splitlines():
+            if match := re.match(r"( *)([a-z_]+):(?: +([^# ].*?))?(?: +#.*)?$", line):
+                above = above[:len(match[1]) // 2] + [match[2]]
+                if match[3] and match[2] != "listeners":
+                    found[".".join(above)] = match[3]
+        return found
 
     @machine.needs(machine.missing("ninja", "readelf"))
     def test_what_it_is_made_of_is_told_of_each_program_in_it(self):

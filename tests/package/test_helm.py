@@ -1,8 +1,13 @@
 """The Helm chart: rendered by helm, checked by Kubernetes' own schemas and by the daemon that reads the configuration."""
 
 import json
+import os
+import signal
+import socket
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -18,7 +23,8 @@ CHART = machine.REPOSITORY / "docker" / "helm" / "mxkv"
 _HELM = ("helm.sh/helm/v3/cmd/helm", "v3.12.3")
 KUBERNETES = ("1.27", "1.33")
 
-CACHE_ONLY = {"durability": {"enabled": False}, "replicas": 3, "resources": {"limits": {"memory": "512Mi"}}}
+CACHE_ONLY = {"durability": {"enabled": False}, "replicas": 3, "spread": False,
+              "resources": {"requests": {"cpu": "2500m"}, "limits": {"memory": "512Mi"}}}
 EVERYTHING = {
     "replicas": 2, "nameOverride": "store", "address": "[::]", "ports": {"client": 11311, "admin": 11312},
     "image": {"repository": "registry.invalid/mxkv", "tag": "1.2.3", "pullPolicy": "Always", "pullSecrets": [{"name": "pull"}]},
@@ -31,7 +37,10 @@ EVERYTHING = {
     "podDisruptionBudget": {"enabled": True, "maxUnavailable": "50%"},
     "networkPolicy": {"enabled": True, "clients": [{"podSelector": {"matchLabels": {"app": "shop"}}}],
                       "operators": [{"namespaceSelector": {"matchLabels": {"name": "monitoring"}}}]},
-    "serviceMonitor": {"enabled": True, "interval": "30s", "labels": {"release": "prometheus"}},
+    "serviceMonitor": {"enabled": True, "interval": "30s", "labels": {"release": "prometheus"},
+                       "endpoint": {"basicAuth": {"username": {"name": "scraper", "key": "user"}}}},
+    "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}}, "dashboard": {"enabled": True},
+    "admin": {"auth": "required"},
     "podLabels": {"team": "shop"}, "podAnnotations": {"note": "x"}, "nodeSelector": {"disk": "fast"},
     "tolerations": [{"key": "store", "operator": "Exists", "effect": "NoSchedule"}],
     "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
@@ -48,7 +57,12 @@ NODES_BY_TLS = CLUSTER | {"cluster": CLUSTER["cluster"] | {"tls": {"existingSecr
 SAMPLED = CLUSTER | {"cluster": CLUSTER["cluster"] | {"fromKeys": "user:1\nuser:2\nsession:1\n"}}
 CASES = {"cluster": CLUSTER, "a sample of keys": SAMPLED, "nodes by TLS": NODES_BY_TLS, "defaults": {}, "cache": CACHE_ONLY, "everything": EVERYTHING, "no administration": NO_ADMINISTRATION,
          "a secret that is there": {"users": {"existingSecret": "people", "key": "file"}, "preStopSeconds": 0,
-                                    "podDisruptionBudget": {"enabled": False}}}
+                                    "resources": {"limits": {"cpu": 2}}, "reload": {"enabled": False},
+                                    "podDisruptionBudget": {"enabled": False}},
+         "users of its own, restarted": {"users": {"file": "shop:secret\n"}, "reload": {"enabled": False},
+                                         "config": {"workers": 3}}}
+# Kinds of the Prometheus operator, of which Kubernetes' schemas know nothing.
+OPERATORS_KINDS = ("ServiceMonitor", "PrometheusRule")
 
 
 @machine.needs(machine.long_only(), machine.missing("go"))
@@ -90,8 +104,16 @@ class HelmTest(unittest.TestCase):
     def pod(self, case: str) -> dict:
         return self.one(case, "StatefulSet")["spec"]["template"]["spec"]
 
+    def server(self, case: str) -> dict:
+        return self.pod(case)["containers"][0]
+
+    def config_text(self, case: str) -> str:
+        text, = (one["data"]["mxkv.yaml"] for (kind, _), one in self.rendered[case].items()
+                 if kind == "ConfigMap" and "mxkv.yaml" in one["data"])
+        return text
+
     def config(self, case: str) -> dict:
-        return self.yaml.safe_load(self.one(case, "ConfigMap")["data"]["mxkv.yaml"])
+        return self.yaml.safe_load(self.config_text(case))
 
     def test_helm_finds_nothing_wrong(self):
         for name, values in CASES.items():
@@ -101,7 +123,7 @@ class HelmTest(unittest.TestCase):
     def test_each_manifest_is_what_kubernetes_knows(self):
         for name, manifests in self.rendered.items():
             for (kind, _), manifest in manifests.items():
-                if kind != "ServiceMonitor":  # of the Prometheus operator
+                if kind not in OPERATORS_KINDS:
                     for version in KUBERNETES:
                         with self.subTest(case=name, kind=kind, version=version):
                             self.validate(manifest, version, strict=True)
@@ -118,7 +140,7 @@ class HelmTest(unittest.TestCase):
         for name in CASES:
             with self.subTest(name):
                 file = self.folder / "mxkv.yaml"
-                text = self.one(name, "ConfigMap")["data"]["mxkv.yaml"]
+                text = self.config_text(name)
                 # Replace paths of the pod by paths of the test.
                 text = text.replace("/var/lib/mxkv", f"{self.folder}/data").replace("/etc/mxkv-users", str(self.folder))
                 for inside, outside in nodes.items():
@@ -137,11 +159,11 @@ class HelmTest(unittest.TestCase):
 
     def test_ports_probes_and_services_fit_each_other(self):
         for name in CASES:
-            container, = self.pod(name)["containers"]
+            container = self.server(name)
             ports = {port["name"]: port["containerPort"] for port in container["ports"]}
             self.assertEqual(int(self.config(name)["listeners"][0].rpartition(":")[2]), ports["client"])
             if name != "no administration":
-                self.assertEqual(int(self.config(name)["admin"]["listeners"][0].rpartition(":")[2]), ports["admin"])
+                self.assertEqual(self.config(name)["admin"]["listeners"][0]["port"], ports["admin"])
             labels = self.one(name, "StatefulSet")["spec"]["template"]["metadata"]["labels"]
             for (kind, _), manifest in self.rendered[name].items():
                 if kind == "Service":
@@ -154,16 +176,18 @@ class HelmTest(unittest.TestCase):
         service = self.rendered["everything"]["Service", "store-pods"]
         self.assertLessEqual(monitor["selector"]["matchLabels"].items(), service["metadata"]["labels"].items())
         self.assertIn(monitor["endpoints"][0]["port"], [port["name"] for port in service["spec"]["ports"]])
+        self.assertEqual(monitor["endpoints"][0]["basicAuth"], {"username": {"name": "scraper", "key": "user"}})
+        self.assertEqual(service["metadata"]["labels"][monitor["jobLabel"]], "mxkv", "the job that the rules name")
 
     def test_where_there_is_administration_it_is_asked_how_a_pod_is(self):
         for name in CASES.keys() - {"no administration"}:
-            container, = self.pod(name)["containers"]
+            container = self.server(name)
             for probe, path in (("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
                 self.assertEqual(container[probe]["httpGet"], {"path": path, "port": "admin"})
                 self.assertNotIn("exec", container[probe])
 
     def test_where_there_is_none_the_images_own_check_is(self):
-        container, = self.pod("no administration")["containers"]
+        container = self.server("no administration")
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
             self.assertEqual(container[probe]["exec"], {"command": ["healthcheck"]})
             self.assertNotIn("httpGet", container[probe])
@@ -178,7 +202,7 @@ class HelmTest(unittest.TestCase):
     def test_pods_are_nodes_of_a_cluster_where_they_are_to(self):
         pod = self.pod("cluster")
         first, = pod["initContainers"]
-        container, = pod["containers"]
+        container = self.server("cluster")
         self.assertEqual(first["securityContext"], container["securityContext"])
         nodes = ",".join(f"shop-mxkv-{n}=shop-mxkv-{n}.shop-mxkv-pods.default:11311=shop-mxkv-{n}.shop-mxkv-pods.default:11211"
                          for n in range(3))
@@ -203,10 +227,53 @@ class HelmTest(unittest.TestCase):
         self.assertNotIn("initContainers", self.pod("defaults"))
         self.assertNotIn("cluster", self.config("defaults"))
 
+    def test_there_are_as_many_workers_as_cpus(self):
+        for name, workers in (("defaults", 1), ("cache", 3), ("users of its own, restarted", 3)):
+            self.assertEqual(self.config(name)["workers"], workers, name)
+        self.assertNotIn("workers", self.config("a secret that is there"), "the server counts the quota of the limit itself")
+
+    def test_a_changed_secret_reaches_the_server(self):
+        for name, folders in (("everything", ["/etc/mxkv-users", "/etc/mxkv-tls"]), ("nodes by TLS", ["/etc/mxkv-nodes"])):
+            server, reload = self.pod(name)["containers"]
+            self.assertTrue(self.pod(name)["shareProcessNamespace"])
+            self.assertEqual(reload["command"][-len(folders) - 1:], ["10", *folders])
+            self.assertEqual(reload["command"][2], (CHART / "files" / "reload-on-change").read_text(encoding="utf-8"))
+            self.assertEqual(reload["securityContext"], server["securityContext"])
+            self.assertEqual(reload["volumeMounts"], [one for one in server["volumeMounts"] if one["mountPath"] in folders])
+        for name in ("defaults", "a secret that is there", "users of its own, restarted"):
+            self.assertEqual(len(self.pod(name)["containers"]), 1, "there is nothing to reload, or nobody is to")
+            self.assertNotIn("shareProcessNamespace", self.pod(name))
+        annotations = self.one("users of its own, restarted", "StatefulSet")["spec"]["template"]["metadata"]["annotations"]
+        self.assertIn("checksum/users", annotations)
+        annotations = self.one("everything", "StatefulSet")["spec"]["template"]["metadata"]["annotations"]
+        self.assertNotIn("checksum/users", annotations)
+
+    def test_pods_are_spread_over_machines(self):
+        for spread in self.pod("defaults")["topologySpreadConstraints"]:
+            self.assertEqual(spread["whenUnsatisfiable"], "ScheduleAnyway")
+            self.assertEqual(spread["labelSelector"], self.one("defaults", "StatefulSet")["spec"]["selector"])
+        self.assertEqual([spread["topologyKey"] for spread in self.pod("defaults")["topologySpreadConstraints"]],
+                         ["kubernetes.io/hostname", "topology.kubernetes.io/zone"])
+        self.assertEqual([spread["topologyKey"] for spread in self.pod("everything")["topologySpreadConstraints"]], ["zone"])
+        self.assertNotIn("topologySpreadConstraints", self.pod("cache"))
+
+    def test_rules_and_dashboard_are_those_of_the_server(self):
+        rules = self.one("everything", "PrometheusRule")
+        file = self.folder / "rules.yaml"
+        file.write_text(self.yaml.safe_dump(rules["spec"]), encoding="utf-8")
+        ours = machine.REPOSITORY / "server" / "admin"
+        self.assertEqual(rules["spec"], self.yaml.safe_load((ours / "alerts.yaml").read_text(encoding="utf-8")))
+        if not machine.missing("promtool"):
+            self.assertIn("SUCCESS", machine.run("promtool", "check", "rules", file).stdout)
+        dashboard = self.rendered["everything"]["ConfigMap", "store-dashboard"]
+        self.assertEqual(json.loads(dashboard["data"]["mxkv.json"]), json.loads((ours / "grafana.json").read_text(encoding="utf-8")))
+        self.assertEqual(dashboard["metadata"]["labels"]["grafana_dashboard"], "1")
+        self.assertEqual(rules["metadata"]["labels"]["release"], "prometheus")
+
     def test_a_pod_may_do_little(self):
         for name in CASES:
             pod = self.pod(name)
-            container, = pod["containers"]
+            container = self.server("cluster")
             self.assertEqual((pod["securityContext"]["runAsNonRoot"], pod["securityContext"]["runAsUser"]), (True, 411))
             self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
             self.assertEqual(container["securityContext"], {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
@@ -237,12 +304,64 @@ class HelmTest(unittest.TestCase):
                  ({"cluster": {"enabled": True}}, "durability.enabled has to be false"),
                  (CLUSTER | {"replicas": 1}, "cluster.replicas: is more than replicas"),
                  ({"durability": {"enabled": False}, "cluster": {"enabled": True}}, "cluster.brokers: is empty"),
+                 ({"admin": {"auth": "auto"}}, "admin.auth"), ({"reload": {"seconds": 0}}, "reload.seconds"),
                  ({"terminationGracePeriodSeconds": 10}, "terminationGracePeriodSeconds: has to be longer"))
         for values, what in cases:
             with self.subTest(what):
                 done = self.template(values, check=False)
                 self.assertNotEqual(done.returncode, 0)
                 self.assertIn(what, done.stderr)
+
+
+@machine.needs(machine.root_only(), machine.missing("unshare", "bash"))
+class ReloadTest(unittest.TestCase):
+    """What the chart runs beside a server, in a namespace of processes of its own: it signals every mxkvd that it sees."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        # As Kubernetes mounts a secret: a link to a folder that is replaced as a whole.
+        self.mount = self.folder / "users"
+        self.mount.mkdir()
+        self.publish("one", "shop:first\n")
+        (self.mount / "file").symlink_to("..data/file")
+
+    def publish(self, version: str, text: str) -> None:
+        (self.mount / version).mkdir()
+        (self.mount / version / "file").write_text(text, encoding="utf-8")
+        (self.mount / version / "file").chmod(0o600)
+        (self.mount / "new").symlink_to(version)
+        (self.mount / "new").rename(self.mount / "..data")
+
+    def wait_for(self, log: Path, text: str) -> None:
+        deadline = time.monotonic() + 60
+        while text not in log.read_text(encoding="utf-8"):
+            self.assertLess(time.monotonic(), deadline, log.read_text(encoding="utf-8"))
+            time.sleep(0.05)
+
+    def test_a_changed_secret_becomes_a_reload(self):
+        port = machine.free_port()
+        log = self.folder / "log"
+        server = f"'{machine.MXKVD}' --listen 127.0.0.1:{port} --memory 64MiB --set server.auth_file={self.mount}/file"
+        script = f"{server} & exec bash '{CHART}/files/reload-on-change' 0.1 {self.mount}"
+        with open(log, "wb") as output:
+            pod = subprocess.Popen(["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c", script],
+                                   stdout=output, stderr=output, start_new_session=True)
+        self.addCleanup(pod.wait)
+        self.addCleanup(os.killpg, pod.pid, signal.SIGKILL)
+        self.wait_for(log, f"listening on 127.0.0.1:{port}")
+        self.assertIn(b"CLIENT_ERROR", self.login(port, "shop second"))
+        self.publish("two", "shop:second\n")
+        self.wait_for(log, "sent SIGHUP to mxkvd")
+        self.wait_for(log, "reload: ")
+        self.assertEqual(self.login(port, "shop second"), b"STORED\r\n")
+
+    @staticmethod
+    def login(port: int, words: str) -> bytes:
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(f"set auth 0 0 {len(words)}\r\n{words}\r\n".encode())
+            return connection.makefile("rb").readline()
 
 
 if __name__ == "__main__":

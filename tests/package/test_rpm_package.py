@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import installed_documents
 import machine
 
 EXPECTED = {
@@ -15,6 +16,14 @@ EXPECTED = {
     "/usr/lib/sysusers.d/mxkv.conf": "-rw-r--r--", "/usr/share/doc/mxkv/copyright": "-rw-r--r--",
     "/usr/share/man/man1/mxkvd.1.gz": "-rw-r--r--",
 }
+EXPECTED |= {f"/usr/share/{place}": "-rw-r--r--" for place in installed_documents.EXPECTED}
+EXPECTED |= {f"/usr/share/{place}": "-rw-r--r--" for program in ("mxkvd", "mxkv-cli", "mxkv-ycsb")
+             for place in (f"bash-completion/completions/{program}", f"fish/vendor_completions.d/{program}.fish",
+                           f"man/man1/{program}.1.gz")}
+EXPECTED["/usr/share/zsh/site-functions/_mxkv"] = "-rw-r--r--"
+if not machine.missing("lowdown"):
+    EXPECTED |= {f"/usr/share/man/{place}.gz": "-rw-r--r--"
+                 for place in ("man7/mxkv-protocol.7", "man7/mxkv-stats.7", "man5/mxkv.yaml.5")}
 SCRIPTS = {"preinstall": "pre", "postinstall": "post", "preuninstall": "preun", "postuninstall": "postun"}
 
 

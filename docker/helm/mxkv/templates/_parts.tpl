@@ -56,6 +56,40 @@ exec: {command: [healthcheck]}
 {{- end -}}
 {{- end -}}
 
+{{- /* As many workers as CPUs are requested. With a limit of CPUs the server counts them itself. */ -}}
+{{- define "mxkv.workers" -}}
+{{- $resources := .Values.resources | default dict -}}
+{{- $requested := dig "requests" "cpu" "" $resources | toString -}}
+{{- if and $requested (not (dig "limits" "cpu" "" $resources | toString)) -}}
+{{- if hasSuffix "m" $requested -}}
+{{- divf (trimSuffix "m" $requested) 1000 | ceil | int -}}
+{{- else -}}
+{{- $requested | float64 | ceil | int -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The folders of secrets, a word each. */ -}}
+{{- define "mxkv.secretFolders" -}}
+{{- $folders := list -}}
+{{- if include "mxkv.usersSecret" . -}}{{- $folders = append $folders "/etc/mxkv-users" -}}{{- end -}}
+{{- if .Values.tls.existingSecret -}}{{- $folders = append $folders "/etc/mxkv-tls" -}}{{- end -}}
+{{- if and .Values.cluster.enabled .Values.cluster.tls.existingSecret -}}{{- $folders = append $folders "/etc/mxkv-nodes" -}}{{- end -}}
+{{- join " " $folders -}}
+{{- end -}}
+
+{{- define "mxkv.secretMounts" -}}
+{{- if include "mxkv.usersSecret" . }}
+- {name: users, mountPath: /etc/mxkv-users, readOnly: true}
+{{- end }}
+{{- if .Values.tls.existingSecret }}
+- {name: tls, mountPath: /etc/mxkv-tls, readOnly: true}
+{{- end }}
+{{- if and .Values.cluster.enabled .Values.cluster.tls.existingSecret }}
+- {name: nodes, mountPath: /etc/mxkv-nodes, readOnly: true}
+{{- end }}
+{{- end -}}
+
 {{- /* mxkv.yaml: what the chart says, and over it what `config` says. */ -}}
 {{- define "mxkv.config" -}}
 {{- $server := dict "drain_timeout" (printf "%ds" (int .Values.drainSeconds)) -}}
@@ -64,8 +98,12 @@ exec: {command: [healthcheck]}
 {{- end -}}
 {{- $config := dict "server" $server -}}
 {{- $_ := set $config "listeners" (list (printf "%s:%d" .Values.address (int .Values.ports.client))) -}}
+{{- with include "mxkv.workers" . -}}
+{{- $_ := set $config "workers" (int .) -}}
+{{- end -}}
 {{- if .Values.admin.enabled -}}
-{{- $_ := set $config "admin" (dict "listeners" (list (printf "%s:%d" .Values.address (int .Values.ports.admin)))) -}}
+{{- $listener := dict "address" (trimAll "[]" .Values.address) "port" (int .Values.ports.admin) "auth" .Values.admin.auth -}}
+{{- $_ := set $config "admin" (dict "listeners" (list $listener)) -}}
 {{- end -}}
 {{- if .Values.durability.enabled -}}
 {{- $_ := set $config "durability" (dict "directory" "/var/lib/mxkv" "sync" .Values.durability.sync) -}}
