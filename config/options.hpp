@@ -194,7 +194,7 @@ struct TopologySection : PlacementOptions {
 
 /// What happens when the memory limit is reached.
 enum class when_full : std::uint8_t {
-  evict,  ///< the least recently used items are evicted
+  evict,  ///< the least used items are evicted
   error,  ///< an operation that needs more memory fails
 };
 

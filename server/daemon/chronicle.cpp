@@ -85,7 +85,7 @@ void Chronicle::tell_of_eviction(Time now, std::uint64_t evicted, const Facts& f
       lines.push_back({Line::level::info, "memory is full (" +
                                               config::format_size_rounded(facts.memory_used) + " of " +
                                               config::format_size_rounded(facts.memory_most) +
-                                              "): the least recently used items are evicted"});
+                                              "): the least used items are evicted"});
     }
     lines.push_back({Line::level::debug, "evicted " + std::to_string(evicted) + " items (" +
                                              config::format_size_rounded(facts.memory_used) + " of " +

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/commit/access_code.hpp"
 #include "server/durability/apart_blocks.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/upkeep/eviction_scores.hpp"
 
 namespace mxkv::server {
 
@@ -118,8 +120,7 @@ bool ItemLoader::item(const StoredItem& stored) {
       return true;
     }
   }
-  if (limits_.newest_from_us != 0 &&
-      Item::last_access_us_of(stored.put.order, stored.put.access) < limits_.newest_from_us) {
+  if (facts_of(stored).score > limits_.most_score) {
     return refused(stored);
   }
   runtime::Worker& worker = run_.worker();
@@ -144,10 +145,18 @@ bool ItemLoader::item(const StoredItem& stored) {
   return true;
 }
 
-ItemFacts facts_of(const StoredItem& stored) noexcept {
+ItemFacts ItemLoader::facts_of(const StoredItem& stored) const noexcept {
+  const std::uint64_t bytes = bytes_of(stored);
+  const std::uint64_t accessed_us = Item::last_access_us_of(stored.put.order, stored.put.access);
+  const std::uint64_t idle_us = limits_.now_us > accessed_us ? limits_.now_us - accessed_us : 0;
+  const auto seen =
+      EvictionScores::seen(idle_us, access_code::reads(stored.put.access), limits_.weighs_size ? bytes : 0);
+  return {seen.score(), bytes};
+}
+
+std::uint64_t bytes_of(const StoredItem& stored) noexcept {
   constexpr std::uint64_t kPerItem = 40;  // header, optional fields, its part of a leaf, loss to size classes
-  return {Item::last_access_us_of(stored.put.order, stored.put.access),
-          kPerItem + stored.put.key.size() + value_bytes_of(stored)};
+  return kPerItem + stored.put.key.size() + value_bytes_of(stored);
 }
 
 }  // namespace mxkv::server

@@ -4,12 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "index/bulk_load.hpp"
 #include "runtime/base/clock.hpp"
-#include "server/durability/age_sample.hpp"
 #include "server/durability/left_out_keys.hpp"
 #include "server/durability/replay.hpp"
+#include "server/durability/score_sample.hpp"
 #include "server/store/core/store_task.hpp"
 
 namespace mxkv::server {
@@ -26,7 +27,9 @@ namespace mxkv::server {
 struct LoadLimits {
   /// Takes the keys of items that do not fit. Null: the load ends at the first item without memory.
   LeftOutKeys* left_out = nullptr;
-  std::uint64_t newest_from_us = 0;  ///< leaves out items that were last read, or else made, before this
+  std::uint64_t now_us = 0;                                     ///< of the scores
+  bool weighs_size = true;                                      ///< as Store::weighs_size()
+  double most_score = std::numeric_limits<double>::infinity();  ///< items with greater scores are left out
 };
 
 /// One thread's part of a load that measures how much fits. It loads items in the order of their keys until
@@ -34,7 +37,7 @@ struct LoadLimits {
 struct LoadTrial {
   std::atomic<bool>* is_short =
       nullptr;  ///< of all threads. Relaxed: a thread that sees it late only tries once more
-  AgeSample sample;
+  ScoreSample sample;
 };
 
 /// Makes the items of a key range, and appends them to a run of leaves. Thread-safety: one thread, which acts
@@ -60,6 +63,7 @@ class ItemLoader final : public ReplaySink {
  private:
   /// Leaves the item out, or ends the trial or the load.
   bool refused(const StoredItem& stored);
+  [[nodiscard]] ItemFacts facts_of(const StoredItem& stored) const noexcept;
 
   index::LeafRun<ItemTraits>& run_;
   const LoadLimits& limits_;
@@ -72,6 +76,7 @@ class ItemLoader final : public ReplaySink {
   bool out_of_memory_ = false;
 };
 
-[[nodiscard]] ItemFacts facts_of(const StoredItem& stored) noexcept;
+/// The approximate bytes of an item in memory.
+[[nodiscard]] std::uint64_t bytes_of(const StoredItem& stored) noexcept;
 
 }  // namespace mxkv::server

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <new>
 #include <system_error>
 
@@ -26,7 +27,7 @@ class LoadOrMeasure final : public ReplaySink {
   LoadOrMeasure(ItemLoader& loader, bool loads) noexcept : loader_(loader), loads_(loads) {}
   bool item(const StoredItem& stored) override {
     loads_ = loads_ && loader_.item(stored);
-    missing_bytes_ += loads_ ? 0 : facts_of(stored).bytes;
+    missing_bytes_ += loads_ ? 0 : bytes_of(stored);
     return true;
   }
   [[nodiscard]] std::uint64_t missing_bytes() const noexcept { return missing_bytes_; }
@@ -157,7 +158,7 @@ class Recovery {
   }
 
   /// A cache first tries to load everything. If that does not fit, the trial has measured how much does, and
-  /// the ages of all items; then only the newest are loaded.
+  /// the scores of all items; then only those that eviction would keep are loaded.
   std::string load_what_fits(const std::function<void()>& tick) {
     std::atomic<bool> is_short{false};
     std::string wrong = load(&is_short);
@@ -197,11 +198,11 @@ class Recovery {
     }
     MXKV_ASSERT(ranges_done_.load() == range_count_, "items of all key ranges were loaded");
     if (is_short != nullptr && is_short->load(std::memory_order_relaxed)) {
-      AgeSample& sample = shares.front().trial.sample;
+      ScoreSample& sample = shares.front().trial.sample;
       for (std::size_t i = 1; i < shares.size(); ++i) {
         sample.take(shares[i].trial.sample);
       }
-      newest_from_us_ = sample.newest_from_us();
+      most_score_ = sample.most_score();
       return {};
     }
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -221,7 +222,9 @@ class Recovery {
   bool load_range(std::size_t range, runtime::Worker& worker, Share& share) {
     runs_[range] = std::make_unique<Run>(store_.tree(), worker);
     const LoadLimits limits{.left_out = options_.left_out != nullptr ? &share.left_out : nullptr,
-                            .newest_from_us = newest_from_us_};
+                            .now_us = now_us_,
+                            .weighs_size = store_.weighs_size(),
+                            .most_score = most_score_};
     ItemLoader loader{*runs_[range], limits, runtime().clock(),
                       share.trial.is_short != nullptr ? &share.trial : nullptr};
     // After the first item without room, the rest is only measured: the error says how much all of them need.
@@ -259,7 +262,7 @@ class Recovery {
     const std::uint64_t limit = runtime().budget().limit_bytes();
     return fmt::format(
         "the memory limit of {} MiB is below the data, which needs about {} MiB: raise memory.limit, or let "
-        "memory.when_full: evict keep the newest",
+        "memory.when_full: evict keep what fits",
         limit / kMiB, (limit + missing_bytes_.load()) / kMiB + 1);
   }
 
@@ -331,7 +334,7 @@ class Recovery {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::uint64_t now_us_ = 0;  ///< steady
   RangeOperations operations_;
-  std::uint64_t newest_from_us_ = 0;  ///< leaves out items that were last read, or else made, before this
+  double most_score_ = std::numeric_limits<double>::infinity();  ///< items with greater scores are left out
   std::size_t range_count_ = 0;
   std::vector<std::unique_ptr<Run>> runs_;
   std::uint64_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();

@@ -31,7 +31,7 @@ struct RecoveryProgress {
 };
 
 struct RecoveryOptions {
-  /// Takes the keys of the items that do not fit into memory: the newest are kept. Null: the start is refused.
+  /// Takes the keys of the items that do not fit into memory: those that eviction would remove first. Null: the start is refused.
   /// The caller must record these keys before it serves (record_left_out).
   LeftOutKeys* left_out = nullptr;
   /// Use the records before damage of the journal, and leave out the others (--recover=prefix).

@@ -235,7 +235,7 @@ function showMemory(now) {
   setText("m-items", `${count(now.items)}, ${bytes(now.items_bytes)}`);
   setText("m-evicted", last < 0 ? "–" : count(now.series.evicted[last]));
   setText("m-expired", last < 0 ? "–" : count(now.series.expired[last]));
-  setText("m-full", now.memory.evicts ? "the least recently used items are evicted" : "writes are refused");
+  setText("m-full", now.memory.evicts ? "the least used items are evicted" : "writes are refused");
 }
 
 function showWorkers(now) {

@@ -76,8 +76,8 @@ TEST_F(ChronicleTest, EachKindIsALineOfItsOwn) {
 
 TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
   happenings.note(happening::evicted);
-  EXPECT_EQ(tell(), std::vector<std::string>{
-                        "memory is full (1MiB of 2MiB): the least recently used items are evicted"});
+  EXPECT_EQ(tell(),
+            std::vector<std::string>{"memory is full (1MiB of 2MiB): the least used items are evicted"});
   for (int second = 0; second < 30; ++second) {
     now += seconds{1};
     happenings.note(happening::evicted);

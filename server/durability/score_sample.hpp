@@ -1,5 +1,5 @@
-// The ages of the items that a start finds, and the bytes of them that fit into memory. If not all fit, the
-// sample shows from which age on items are evicted.
+// The scores of the items that a start finds (eviction_scores.hpp), and the bytes of them that fit into
+// memory. If not all fit, the sample shows from which score on items are left out.
 //
 // A full sample is thinned: every second item goes, and from then on half as many are noted. So it is exact
 // for few items, and at most a percent off for many.
@@ -11,14 +11,14 @@
 
 namespace mxkv::server {
 
-/// An item's approximate bytes, and when it was last read or else made (steady us).
+/// An item's approximate bytes, and its score as eviction gives it.
 struct ItemFacts {
-  std::uint64_t last_access_us = 0;
+  double score = 0;
   std::uint64_t bytes = 0;
 };
 
 /// Thread-safety: none, like a plain value.
-class AgeSample {
+class ScoreSample {
  public:
   /// Notes an item that the start found.
   void note(const ItemFacts& facts) {
@@ -26,7 +26,7 @@ class AgeSample {
     if (seen_++ % stride_ != 0) {
       return;
     }
-    sample_.push_back({facts.last_access_us, facts.bytes * stride_});
+    sample_.push_back({facts.score, facts.bytes * stride_});
     if (sample_.size() == kMost) {
       thin();
     }
@@ -34,17 +34,17 @@ class AgeSample {
   /// A noted item fitted into memory.
   void fitted(const ItemFacts& facts) noexcept { fitted_bytes_ += facts.bytes; }
 
-  void take(const AgeSample& other) {
+  void take(const ScoreSample& other) {
     sample_.insert(sample_.end(), other.sample_.begin(), other.sample_.end());
     found_bytes_ += other.found_bytes_;
     fitted_bytes_ += other.fitted_bytes_;
   }
 
-  /// The access time from which on the newest items have about as many bytes as fitted.
-  [[nodiscard]] std::uint64_t newest_from_us() {
+  /// The items with this score or a lower one have about as many bytes as fitted.
+  [[nodiscard]] double most_score() {
     std::sort(sample_.begin(), sample_.end(),
-              [](const ItemFacts& a, const ItemFacts& b) { return a.last_access_us > b.last_access_us; });
-    // The sample's error, and spans that end up less full, must not push out newer items.
+              [](const ItemFacts& a, const ItemFacts& b) { return a.score < b.score; });
+    // The sample's error, and spans that end up less full, must not push out better items.
     constexpr double kSure = 0.985;
     const double part =
         static_cast<double>(fitted_bytes_) / static_cast<double>(std::max<std::uint64_t>(found_bytes_, 1));
@@ -53,13 +53,15 @@ class AgeSample {
       all += static_cast<double>(facts.bytes);
     }
     double bytes = 0;
+    double previous = 0;
     for (const ItemFacts& facts : sample_) {
       bytes += static_cast<double>(facts.bytes);
       if (bytes > all * part * kSure) {
-        return facts.last_access_us + 1;
+        return previous;
       }
+      previous = facts.score;
     }
-    return 0;
+    return previous;
   }
 
  private:
@@ -67,7 +69,7 @@ class AgeSample {
 
   void thin() {
     for (std::size_t i = 0; i < kMost / 2; ++i) {
-      sample_[i] = {sample_[2 * i].last_access_us, 2 * sample_[2 * i].bytes};
+      sample_[i] = {sample_[2 * i].score, 2 * sample_[2 * i].bytes};
     }
     sample_.resize(kMost / 2);
     stride_ *= 2;
