@@ -5,13 +5,13 @@
 // being made. Operations on a whole range, and operations that empty the tree, pass once, between their passes.
 //
 //   put             the key has another record now, with an order of its own
-//   gone            the key has no record any more: deleted, evicted or expired
+//   gone            the key has no record any more: deleted, evicted or expired; or had none but within its group
 //   touched         the record is the same version, but expires at another time
 //   range_gone      all records of a range with an order up to the operation's are gone
 //   range_touched   all records of a range with an order up to the operation's expire at another time
 //   flushed         all records with an order up to the operation's are gone, once its moment has come
 //   part            belongs to an operation that passes, or passed, as a whole
-//   unseen          no client can see it: a copy in another place, an entry without effect
+//   unseen          no client can see it, or an order of it: a copy in another place, an entry without effect
 //
 // An operation that changes many keys at once and names each of them passes as a *group*, between its passes
 // too. The keys' own commits are parts then.

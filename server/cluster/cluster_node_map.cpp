@@ -16,7 +16,8 @@ constexpr std::uint64_t kNoticeNs =
     kNsPerSecond / 10 * 3;                  ///< between the announcement that this node ends and its end
 constexpr unsigned kMostRestDoublings = 6;  ///< of kAtLeastNs
 constexpr std::uint64_t kLivesNs = 2 * kNsPerSecond;  ///< a node says a word each second
-constexpr std::size_t kMostMoves = 8;  ///< shards that are handed over at once while the node stays
+constexpr std::size_t kMostMoves = 8;    ///< shards that are handed over at once while the node stays
+constexpr std::uint32_t kMostNamed = 8;  ///< shards that a node cannot hand over, in a line of the log
 constexpr std::uint64_t kForgottenNs = 600 * kNsPerSecond;  ///< older attempts are forgotten
 
 }  // namespace
@@ -119,6 +120,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
   std::uint32_t open = 0;
   bool hands_over = false;
   not_left_.clear();
+  std::uint32_t stuck = 0;
   std::size_t moves_now = moving();
   for (std::uint32_t id = 0; id < map_.shards.size(); ++id) {
     const ClusterMap::Shard& shard = map_.shards[id];
@@ -150,7 +152,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
       return true;
     };
     if (ends) {
-      if (!std::ranges::any_of(shard.replicas, leave_to)) {
+      if (!std::ranges::any_of(shard.replicas, leave_to) && ++stuck <= kMostNamed) {
         not_left_ += (not_left_.empty() ? "shard " : "; shard ") + std::to_string(id) + ": " +
                      (obstacles.empty() ? "no other node keeps it" : obstacles);
       }
@@ -159,6 +161,9 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
       moves.tries = now_ns - moves.last_ns < kForgottenNs ? moves.tries + 1 : 0;
       moves.last_ns = now_ns;
     }
+  }
+  if (stuck > kMostNamed) {
+    not_left_ += "; and " + std::to_string(stuck - kMostNamed) + " more";
   }
   hands_over_.store(hands_over || !ends || now_ns < ends_ns_ + kNoticeNs, std::memory_order_relaxed);
   open_shards_.store(open, std::memory_order_relaxed);

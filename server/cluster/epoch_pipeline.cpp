@@ -49,7 +49,7 @@ EpochPipeline::~EpochPipeline() {
 
 CommitGate::Round EpochPipeline::begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept {
   const std::uint64_t mint_us = desks_[worker.index()]->of_worker.begin_round(epochs_, worker, now_us);
-  return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us()};
+  return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us(now_us)};
 }
 
 void EpochPipeline::end_round(runtime::WorkerId worker) noexcept {

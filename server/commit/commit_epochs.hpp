@@ -45,11 +45,12 @@ class CommitEpochs {
   [[nodiscard]] const std::atomic<std::uint64_t>& current_word() const noexcept { return current_; }
   /// All records with labels up to it are on disk. Pairs with the release in publish_durable().
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_.load(std::memory_order_acquire); }
-  /// A reader that has seen no order above it has seen only data on disk. kNobodyWaits: no reader has to
-  /// wait.
-  [[nodiscard]] std::uint64_t horizon_us() const noexcept {
-    return readers_wait_.load(std::memory_order_relaxed) ? horizon_us_.load(std::memory_order_acquire)
-                                                         : kNobodyWaits;
+  /// A reader that has seen no order above it has seen only data on disk. kNobodyWaits: no reader of a round that
+  /// begins at `now_us` has to wait.
+  [[nodiscard]] std::uint64_t horizon_us(std::uint64_t now_us) const noexcept {
+    return now_us < readers_free_us_.load(std::memory_order_relaxed)
+               ? kNobodyWaits
+               : horizon_us_.load(std::memory_order_acquire);
   }
   /// At least the label of every record whose effect the caller has seen. A reply waits for this epoch.
   [[nodiscard]] std::uint64_t last_recorded() const noexcept {
@@ -57,8 +58,10 @@ class CommitEpochs {
   }
   /// Notes a record with this label before it is appended, under the latch that makes its effect visible.
   void note_recorded(std::uint64_t label) noexcept;
-  /// Whether horizon_us() shows the horizon; else it shows kNobodyWaits.
-  void set_readers_wait(bool wait) noexcept { readers_wait_.store(wait, std::memory_order_relaxed); }
+  /// Until `until_us` horizon_us() shows kNobodyWaits. 0: it always shows the horizon.
+  void free_readers(std::uint64_t until_us) noexcept {
+    readers_free_us_.store(until_us, std::memory_order_relaxed);
+  }
 
   // -- worker `worker` only
 
@@ -113,7 +116,7 @@ class CommitEpochs {
 
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> durable_;
   std::atomic<std::uint64_t> horizon_us_;
-  std::atomic<bool> readers_wait_{true};  // relaxed: a new value may take effect a round later
+  std::atomic<std::uint64_t> readers_free_us_{0};  // relaxed: a new value may take effect a round later
 
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> last_recorded_;
 };

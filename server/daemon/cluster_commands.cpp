@@ -118,7 +118,10 @@ void warn_of_shards(const ClusterCommand& command, const ClusterMap& map) {
   const std::size_t shards = map.shards.size();
   if (shards > kAdvisedShards) {
     complain(kExitOk, ("warning: " + std::to_string(shards) + " shards are more than the advised number (" +
-                       std::to_string(kAdvisedShards) + "): even an idle shard costs nodes and brokers work")
+                       std::to_string(kAdvisedShards) +
+                       "): even an idle shard sends the brokers three messages a lease, all together " +
+                       std::to_string(3000 * shards / map.lease_ms) + " a second with a lease of " +
+                       std::to_string(map.lease_ms) + " ms; --lease sets a longer one")
                           .c_str());
   }
   if (shards > 1 && !command.splits && command.sample.empty()) {

@@ -89,7 +89,7 @@ class Journal final : public CommitGate {
 
   [[nodiscard]] Round begin_round(runtime::WorkerId worker, std::uint64_t now_us) noexcept override {
     const std::uint64_t mint_us = desks_[worker.index()]->begin_round(epochs_, worker, now_us);
-    return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us()};
+    return {.mint_us = mint_us, .horizon_us = epochs_.horizon_us(now_us)};
   }
   [[nodiscard]] RecordBuffer& buffer(runtime::WorkerId worker) noexcept {
     return desks_[worker.index()]->buffer;

@@ -13,8 +13,12 @@ namespace {
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::uint64_t kRetryNs = kSecondNs;
 constexpr std::uint64_t kSlowNs = kSecondNs;
-constexpr std::uint64_t kLazyNs = 10'000'000;          ///< of sync never
-constexpr std::uint64_t kCeilingSlackUs = 10'000'000;  ///< longer than any interval
+constexpr std::uint64_t kLazyNs = 10'000'000;  ///< of sync never
+// Where clients see cas values of records that are not on disk, each ceiling on disk has room for orders to come.
+constexpr std::uint64_t kCeilingSlackUs = 20'000'000;
+/// For so long such values are surely below it: shorter than the slack by orders ahead of the clock and rounds under
+/// way, longer than any interval.
+constexpr std::uint64_t kCoveredNs = 15 * kSecondNs;
 
 /// "no space left on device", for the middle of a sentence.
 std::string text_of(int error) {
@@ -49,6 +53,7 @@ JournalWriter::JournalWriter(BufferShare& share, std::span<RecordBuffer* const> 
   next_mode_ = options.mode;
   apply_mode();
   shown_mode_ = mode_;
+  cover(clock_.monotonic_ns());  // the first group is on disk before the first client
 }
 
 JournalWriter::~JournalWriter() {
@@ -189,7 +194,7 @@ bool JournalWriter::write(std::uint64_t now_ns) {
   const DiskOutcome outcome = write_group(flush);
   note_flush(begin_ns);
   if (outcome.ok()) {
-    written(flush);
+    written(flush, begin_ns);
     return true;
   }
   if (outcome.lost) {
@@ -209,14 +214,11 @@ DiskOutcome JournalWriter::write_group(bool flush) {
   if (!outcome.ok()) {
     return outcome;
   }
-  const auto is_exact = [](const JournalMode& mode) {
-    return mode.sync == config::sync_mode::commit && mode.readers_wait;
-  };
   CommitMark mark;
   mark.durable = proven_;
   mark.ceiling = hooks_.greatest_order();
   if (!is_exact(mode_) || !is_exact(next_mode_.value_or(mode_))) {
-    mark.ceiling += kCeilingSlackUs;  // clients see cas values of records that may never reach the disk
+    mark.ceiling += kCeilingSlackUs;
   }
   mark.unix_us = unix_us;
   mark.wall_ahead_s = static_cast<std::int32_t>(clock_.wall_ahead_s());
@@ -232,7 +234,7 @@ DiskOutcome JournalWriter::write_group(bool flush) {
   return outcome;
 }
 
-void JournalWriter::written(bool flushed_too) {
+void JournalWriter::written(bool flushed_too, std::uint64_t begin_ns) {
   MXKV_ASSERT(turn_ == turn::writing && written_ < closed_, "a group is written once");
   count(counts_.groups);
   count(counts_.records, group_.records());
@@ -249,6 +251,7 @@ void JournalWriter::written(bool flushed_too) {
   }
   if (!unmade_) {
     proven_ = synced_.load(std::memory_order_relaxed);
+    cover(begin_ns);
     epochs_.publish_durable(closed_, horizon_us_);
     const bool more = epochs_.last_recorded() > closed_;
     first_ns_ = more ? close_ns_ : 0;  // no remaining record is older
@@ -355,13 +358,30 @@ bool JournalWriter::upkeep(std::uint64_t now_ns) {
   return did;
 }
 
+bool JournalWriter::is_exact(const JournalMode& mode) noexcept {
+  return mode.sync == config::sync_mode::commit && mode.readers_wait;
+}
+
+// Without records no group is written. Then the ceiling on disk falls behind the clock, and a process that is killed
+// just after a change might leave cas values with clients that the next one mints again, if its clock went back. So
+// replies and reads wait as in sync commit until the next group.
+void JournalWriter::cover(std::uint64_t begin_ns) noexcept {
+  covered_ns_.store(is_exact(mode_) ? 0 : begin_ns + kCoveredNs, std::memory_order_relaxed);
+  free_readers();
+}
+
+void JournalWriter::free_readers() noexcept {
+  const std::uint64_t until_ns = covered_ns_.load(std::memory_order_relaxed);
+  epochs_.free_readers(is_exact(mode_) ? 0 : clock_.steady_us(until_ns));
+}
+
 void JournalWriter::apply_mode() {
   MXKV_ASSERT(next_mode_.has_value(), "there is another mode to go by");
   mode_ = *std::exchange(next_mode_, std::nullopt);
   const bool commit = mode_.sync == config::sync_mode::commit;
-  epochs_.set_readers_wait(commit && mode_.readers_wait);
   const std::uint64_t interval = mode_.sync == config::sync_mode::interval ? mode_.interval_ns : kNoLimit;
   allowed_ns_.store(commit ? 0 : interval, std::memory_order_relaxed);
+  free_readers();
 }
 
 bool JournalWriter::is_full() const noexcept {

@@ -114,8 +114,11 @@ class JournalWriter {
   /// Whether replies are held until their data is durable; `now_ns` of the monotonic clock.
   [[nodiscard]] bool replies_wait(std::uint64_t now_ns) const noexcept {
     const std::uint64_t allowed = allowed_ns_.load(std::memory_order_relaxed);
-    if (allowed == 0 || allowed == kNoLimit) [[likely]] {
-      return allowed == 0;
+    if (allowed == 0 || now_ns >= covered_ns_.load(std::memory_order_relaxed)) [[likely]] {
+      return true;
+    }
+    if (allowed == kNoLimit) {
+      return false;
     }
     const std::uint64_t oldest = oldest_ns_.load(std::memory_order_relaxed);
     return oldest != 0 && now_ns > oldest && now_ns - oldest > allowed;
@@ -147,11 +150,16 @@ class JournalWriter {
   void collect();
   bool write(std::uint64_t now_ns);
   [[nodiscard]] DiskOutcome write_group(bool flush);
-  void written(bool flushed_too);
+  void written(bool flushed_too, std::uint64_t begin_ns);
   void give_up(int error);
   void cannot(const char* what, int error, std::uint64_t now_ns);
   void hand_back() noexcept;
   bool upkeep(std::uint64_t now_ns);
+  /// Whether clients see cas values only of records on disk.
+  [[nodiscard]] static bool is_exact(const JournalMode& mode) noexcept;
+  /// A group whose ceiling was taken at `begin_ns` or later is on disk.
+  void cover(std::uint64_t begin_ns) noexcept;
+  void free_readers() noexcept;
   void apply_mode();
   [[nodiscard]] bool is_full() const noexcept;
   void judge();
@@ -204,6 +212,7 @@ class JournalWriter {
   std::uint64_t truncated_ = 0;  ///< the writer's: how much of truncate_ is done
 
   // Shown to other threads.
+  std::atomic<std::uint64_t> covered_ns_{0};  // see cover(); relaxed, as allowed_ns_
   std::atomic<std::uint64_t> allowed_ns_{
       0};  // of age before replies wait; relaxed: a new value may take effect a round later
   std::atomic<std::uint64_t> oldest_ns_{0};                   // relaxed: an age; 0: all is durable

@@ -312,12 +312,11 @@ void DurableLife::end() {
 }
 
 std::uint64_t DurableLife::promised(bool power) const {
-  std::uint64_t durable = journal_->epochs().durable();
   if (power && options_.mode.sync == config::sync_mode::never) {
-    // Written is not flushed; and records flushed behind a gap do not count.
-    durable = journal_->writer().failures() == 0 ? journal_->writer().synced() : 0;
+    // Written is not flushed, also where a reply has waited; and records flushed behind a gap do not count.
+    return std::max(journal_->writer().failures() == 0 ? journal_->writer().synced() : 0, in_order_);
   }
-  return std::max({released_, durable, in_order_});
+  return std::max({released_, journal_->epochs().durable(), in_order_});
 }
 
 std::unique_ptr<DurableLedger> DurableLife::take_ledger() {

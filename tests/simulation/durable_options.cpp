@@ -23,7 +23,9 @@ DurableOptions draw_durable_world(runtime::Random& random) {
   }
   options.exact = options.mode.sync == config::sync_mode::commit && options.mode.readers_wait;
   const RequestOptions& requests = store.requests;
-  options.clock_back = options.exact && !requests.expiry && !requests.runs_expire && one_in(random, 2);
+  // In sync never a power cut may take all groups, with their ceilings.
+  options.clock_back = options.mode.sync != config::sync_mode::never && !requests.expiry &&
+                       !requests.runs_expire && one_in(random, 2);
   options.segment_bytes = std::uint64_t{4096} * (3 + random.below(14));
   options.checkpoint_in = 2 + random.below(one_in(random, 3) ? 4 : 60);
   options.parts = 1 + static_cast<std::uint32_t>(random.below(4));

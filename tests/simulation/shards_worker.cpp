@@ -34,7 +34,7 @@ void ShardsWorker::begin_round() {
   changes_.look();
   began_ns_ = place_.clock.monotonic_ns();
   mint_us_ = place_.pipeline.begin_round(place_.id, place_.clock.steady_us()).mint_us;
-  horizon_us_ = place_.pipeline.epochs().horizon_us();
+  horizon_us_ = place_.pipeline.epochs().horizon_us(0);
   if (const std::uint64_t broken = place_.pipeline.failures(); std::exchange(broken_, broken) != broken) {
     if (place_.rules.gives_up_what_waits) {
       paths_.given_up += held_.size();

@@ -79,7 +79,7 @@ std::vector<Way> all_ways() {
       {"BatchThatWins", {set("k", "5")}, {"mb 1\r\nmg k R100\r\n", kBatch}, {unseen}},
       {"BatchThatReads", {set("k")}, {"mb 1\r\nmg k v\r\n", kBatch}, {}},
       {"BatchThatDeletes", {set("k")}, {"mb 1\r\nmd k\r\n", kBatch}, {gone, part}, 1},
-      {"BatchThatMakesAndRemoves", {}, {"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", kBatch}, {unseen, unseen}},
+      {"BatchThatMakesAndRemoves", {}, {"mb 2\r\nms k 1\r\n2\r\nmd k\r\n", kBatch}, {unseen, gone, part}, 1},
       {"BatchThatFails", {set("l")}, {"mb 2\r\nms k 1\r\n2\r\nms l 1 ME\r\n2\r\n", kBatch}, {unseen, unseen}},
       {"RangeDelete", {set("k1"), set("k2")}, {"mx k p\r\n"}, {gone, gone}},
       {"RangeDeleteOfAll", {set("k1"), set("k2")}, {"mx k p X\r\n"}, {range_gone, part, part}},

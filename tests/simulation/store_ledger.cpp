@@ -81,7 +81,12 @@ void StoreLedger::one_passed(const Commit& commit) {
   const auto order = orders_.try_emplace(key, 0).first;
   const auto at = entries_.find(key);
   const bool puts = commit.change.what == change::put;
-  if (!puts && (at == entries_.end() || at->second.order != ItemRecord::item(commit.old)->order())) {
+  // A batch that makes a key and removes it passes its end alone.
+  const bool was_absent = commit.old == 0 && at == entries_.end() && grouping_ != nullptr;
+  const bool ends_batch = commit.change.what == change::gone && was_absent;
+  if (!puts && !ends_batch &&
+      (at == entries_.end() || commit.old == 0 ||
+       at->second.order != ItemRecord::item(commit.old)->order())) {
     wrong_.add("a change of an item of " + key + " that is not there");
     return;
   }
@@ -92,7 +97,9 @@ void StoreLedger::one_passed(const Commit& commit) {
   changes_.evicted += commit.change.why == cause::evicted ? 1 : 0;
   changes_.expired += commit.change.why == cause::expired ? 1 : 0;
   if (commit.change.what == change::gone) {
-    entries_.erase(at);
+    if (!ends_batch) {
+      entries_.erase(at);
+    }
     return;
   }
   if (commit.change.what == change::touched) {

@@ -203,15 +203,12 @@ bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
 namespace {
 
 /// The change of a key for the commit point. Its order is above key.order: lines have shown cas values up to that,
-/// also for items that later lines removed.
-index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Worker& worker) noexcept {
+/// also for items that later lines removed. So a key that is absent afterwards is deleted, even if no client could
+/// get an item of it before: without a record the next process, or owner, would mint the shown values again.
+index::Change change_of(const BatchKey& key, runtime::Worker& worker) noexcept {
   using index::Change;
   if (key.maker == nullptr) {
-    const std::uint64_t order = next_order(key.order, worker);
-    if (key.found == nullptr) {
-      return Change::unseen(order);
-    }
-    return Change::gone(live(Item::View{*key.found}) ? index::cause::deleted : index::cause::expired, order);
+    return Change::gone(index::cause::deleted, next_order(key.order, worker));
   }
   const Item& put = *key.current;
   if (key.found == nullptr || put.order() != key.found->order()) {
@@ -225,14 +222,13 @@ index::Change change_of(const BatchKey& key, const Liveness& live, runtime::Work
 }  // namespace
 
 // The batch holds its keys, so nothing else changes them before their BatchKeyTasks commit.
-void Batch::pass(const Liveness& live, index::CommitPoint<std::string_view>& commits,
-                 runtime::Worker& worker) {
+void Batch::pass(index::CommitPoint<std::string_view>& commits, runtime::Worker& worker) {
   bool begun = false;
   for (BatchKey& key : keys_) {
     if (!key.changed()) {
       continue;
     }
-    const index::Change change = change_of(key, live, worker);
+    const index::Change change = change_of(key, worker);
     key.part = change;
     if (change.what == index::change::unseen) {
       continue;

@@ -105,7 +105,7 @@ class Batch final : public ReceivedBatch {
   [[nodiscard]] bool decide(const Liveness& live, runtime::Worker& worker);
   /// Passes the changes of all keys through the commit point as one group. All lines were decided, and none
   /// failed.
-  void pass(const Liveness& live, index::CommitPoint<std::string_view>& commits, runtime::Worker& worker);
+  void pass(index::CommitPoint<std::string_view>& commits, runtime::Worker& worker);
   /// Forgets everything that look-ups and decisions found.
   void forget(runtime::Worker& worker) noexcept;
   [[nodiscard]] bool lacked_memory() const noexcept { return lacked_memory_; }

@@ -59,7 +59,8 @@ index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t
     key_->order = WriteOperation::mint(*ItemRecord::item(value), leaf.order_floor(), worker);
     return index::Change::unseen();
   }
-  if (phase_ == batch_phase::undo) {  // lines have shown cas values up to key_->order
+  if (phase_ ==
+      batch_phase::undo) {  // no reply shows these orders, and later ones are above them all the same
     return index::Change::unseen(next_order(key_->order, worker));
   }
   if (key_->maker != nullptr) {
@@ -187,7 +188,7 @@ step BatchTask::after_look_up(runtime::Worker& worker) {
       return step::again;
     }
     if (has_room(reply_bytes, worker)) {
-      batch_->pass(live, tree_->commits(), worker);
+      batch_->pass(tree_->commits(), worker);
       return start(batch_phase::apply, worker);
     }
     batch_->refuse_reply();

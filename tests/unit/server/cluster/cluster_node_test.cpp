@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
@@ -12,31 +13,35 @@
 
 #include "server/cluster/cluster_json.hpp"
 #include "server/cluster/record_body.hpp"
+#include "server/cluster/shard_splits.hpp"
 #include "tests/unit/server/cluster/node_fakes.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
 
 namespace mxkv::server::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// Node a of two, which is to own the keys below "m"; the test plays node b.
 class ClusterNodeTest : public ::testing::Test {
  protected:
-  explicit ClusterNodeTest(std::uint32_t replicas = 1, std::size_t memory_bytes = std::size_t{256} << 20U)
-      : replicas_(replicas), store(2, memory_bytes) {
+  explicit ClusterNodeTest(std::uint32_t replicas = 1, std::size_t memory_bytes = std::size_t{256} << 20U,
+                           std::vector<std::string> splits = {"m"})
+      : replicas_(replicas), splits_(std::move(splits)), store(2, memory_bytes) {
     node.start([](std::size_t) {});
   }
   ~ClusterNodeTest() override { node.finish(); }
 
-  static ClusterMap two_nodes(std::uint32_t replicas) {
+  static ClusterMap two_nodes(std::uint32_t replicas, const std::vector<std::string>& splits = {"m"}) {
     return first_map(99, replicas, 3000,
                      {{.name = "a", .peer = "10.0.0.1:11311", .address = ""},
                       {.name = "b", .peer = "10.0.0.2:11311", .address = ""}},
-                     {"m"})
+                     splits)
         .value();
   }
   void pass_ms(std::uint64_t ms) {
@@ -64,15 +69,16 @@ class ClusterNodeTest : public ::testing::Test {
   }
 
   std::uint32_t replicas_;
+  std::vector<std::string> splits_;
   HeardLines infos;
   HeardLines warnings;
   TextStore store;
   ListedEngine engine;
   BoardReader reader;
   ShownBoard board{reader};
-  Routes routes{{"m"}};
+  Routes routes{splits_};
   ClusterNode node{{.cluster = "c", .name = "a", .address = "", .peer = "10.0.0.1:11311", .version = "1"},
-                   two_nodes(replicas_),
+                   two_nodes(replicas_, splits_),
                    engine,
                    board,
                    reader,
@@ -157,7 +163,8 @@ TEST_F(ClusterNodeTest, AnotherProcessWithItsNameIsLogged) {
 
 class TwoReplicasTest : public ClusterNodeTest {
  protected:
-  TwoReplicasTest() : ClusterNodeTest(2) {}
+  explicit TwoReplicasTest(std::vector<std::string> splits = {"m"})
+      : ClusterNodeTest(2, std::size_t{256} << 20U, std::move(splits)) {}
 
   void end(int patience_ms) {
     std::thread handing_over{[this, patience_ms] { node.hand_over(patience_ms); }};
@@ -195,6 +202,46 @@ TEST_F(TwoReplicasTest, ANodeDoesNotWaitForNodesThatEnd) {
   handing_over.join();
   EXPECT_THAT(warnings.all(),
               Contains(HasSubstr("not handed over to another node: shard 0: b says \"ends\"")));
+}
+
+/// As many shards as `mxkvd cluster init` makes, and node b is silent.
+class ManyShardsTest : public TwoReplicasTest {
+ protected:
+  static constexpr std::uint32_t kShards = 256;
+
+  ManyShardsTest() : TwoReplicasTest(even_splits(kShards)) {}
+
+  [[nodiscard]] std::int64_t served() const {
+    const NodeStatus status = node.status();
+    return std::ranges::count_if(status.shards,
+                                 [](const ShardStatus& shard) { return shard.presence.serves; });
+  }
+};
+
+TEST_F(ManyShardsTest, ANodeServesAllOfThemAndSendsTheirBeatsTogether) {
+  for (int seconds = 0; served() < kShards && seconds < 20; ++seconds) {
+    pass_ms(1000);
+  }
+  ASSERT_EQ(served(), kShards);
+  constexpr std::uint64_t kLeases = 4;
+  const std::uint64_t appends = engine.appends;
+  const std::uint64_t bursts = engine.bursts;
+  pass_ms(kLeases * 3000);
+  EXPECT_LE(engine.appends - appends, kLeases * 4 * kShards);
+  EXPECT_LE(engine.bursts - bursts, kLeases * 7) << "of " << kLeases * 60 << " ticks";
+  EXPECT_EQ(served(), kShards);
+  EXPECT_THAT(warnings.all(), IsEmpty());
+}
+
+TEST_F(ManyShardsTest, ANodeThatCannotHandThemOverNamesAFew) {
+  for (int seconds = 0; served() < kShards && seconds < 20; ++seconds) {
+    pass_ms(1000);
+  }
+  end(300);
+  EXPECT_THAT(warnings.all(),
+              Contains(AllOf(HasSubstr("256 shards were not handed over to another node: shard 0: "),
+                             HasSubstr("; shard 7: "), HasSubstr("; and 248 more; they are unavailable"),
+                             Not(HasSubstr("shard 8: ")))));
 }
 
 /// Node b owns shard 1, and node a replicates it.

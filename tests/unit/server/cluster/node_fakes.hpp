@@ -32,6 +32,7 @@ class ListedEngine final : public LogEngine {
   }
   void poll(int /*wait_ms*/) override {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    appends_now_ = false;
     if (!down) {
       const std::scoped_lock lock{mutex_};
       for (auto& [where, bytes] : std::exchange(written_, {})) {
@@ -52,6 +53,8 @@ class ListedEngine final : public LogEngine {
   [[nodiscard]] std::string last_error() const override { return down ? "nobody there" : ""; }
 
   std::atomic<bool> down{false};
+  std::atomic<std::uint64_t> appends{0};
+  std::atomic<std::uint64_t> bursts{0};  ///< turns of the node in which it appended
 
  private:
   class Log final : public OrderedLog {
@@ -63,6 +66,8 @@ class ListedEngine final : public LogEngine {
     Log& operator=(const Log&) = delete;
     ~Log() override { std::erase(engine_.logs_, this); }
     void append(std::string bytes, AppendDone done) override {
+      ++engine_.appends;
+      engine_.bursts += std::exchange(engine_.appends_now_, true) ? 0 : 1;
       messages_.push_back(std::move(bytes));
       engine_.answers_.emplace_back(std::move(done), messages_.size() - 1);
     }
@@ -93,6 +98,7 @@ class ListedEngine final : public LogEngine {
   std::mutex mutex_;  ///< guards written_
   std::vector<std::pair<Where, std::string>> written_;
   std::vector<Log*> logs_;
+  bool appends_now_ = false;
   std::vector<std::pair<OrderedLog::AppendDone, LogPosition>> answers_;
 };
 

@@ -25,7 +25,7 @@ TEST_F(EpochsTest, BeginsBehindTheLastDurableEpoch) {
   EXPECT_EQ(epochs.current(), 7U);
   EXPECT_EQ(epochs.durable(), 6U);
   EXPECT_EQ(epochs.last_recorded(), 6U);
-  EXPECT_EQ(epochs.horizon_us(), 100U);
+  EXPECT_EQ(epochs.horizon_us(0), 100U);
 }
 
 TEST_F(EpochsTest, ParkedWorkersAreNotWaitedFor) {
@@ -127,14 +127,15 @@ TEST_F(EpochsTest, TheHorizonNeverGoesBack) {
   epochs.close(300);
   epochs.publish_durable(8, 150);
   EXPECT_EQ(epochs.durable(), 8U);
-  EXPECT_EQ(epochs.horizon_us(), 200U);
+  EXPECT_EQ(epochs.horizon_us(0), 200U);
 }
 
 TEST_F(EpochsTest, ReadersThatDoNotHaveToWaitAreAboveTheHorizon) {
-  epochs.set_readers_wait(false);
-  EXPECT_EQ(epochs.horizon_us(), CommitEpochs::kNobodyWaits);
-  epochs.set_readers_wait(true);
-  EXPECT_EQ(epochs.horizon_us(), 100U);
+  epochs.free_readers(500);
+  EXPECT_EQ(epochs.horizon_us(499), CommitEpochs::kNobodyWaits);
+  EXPECT_EQ(epochs.horizon_us(500), 100U);
+  epochs.free_readers(0);
+  EXPECT_EQ(epochs.horizon_us(499), 100U);
 }
 
 TEST_F(EpochsTest, TheLastRecordedIsTheGreatestOfAll) {

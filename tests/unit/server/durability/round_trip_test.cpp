@@ -245,5 +245,39 @@ TEST_F(RoundTrip, AKilledProcessLeavesTheStateAfterSomeCommand) {
   EXPECT_GT(found, 0U) << "a checkpoint that counts too early is found";
 }
 
+// The batch leaves nothing behind, but its client knows the cas of an item. The process is killed, and the next one
+// begins with a clock that went back.
+TEST_F(RoundTrip, ABatchThatMakesAndRemovesAKeyKeepsItsCasFromTheNextProcess) {
+  for (const bool expired : {false, true}) {
+    clear();
+    std::unique_ptr<KeptDisk> killed;
+    std::uint64_t told = 0;
+    {
+      RecordedStore recorded{*disk_, kBegin};
+      TextStore& store = recorded.store;
+      const auto settle = [&] {
+        for (int i = 0; i < 3; ++i) {
+          store.run_until_idle();  // the workers pass the epoch that the writer has closed
+          while (recorded.journal->step()) {
+          }
+        }
+      };
+      if (expired) {
+        store.ask("set k 0 5 1\r\n1\r\n");
+      }
+      settle();
+      store.machine.clock.advance_us(60'000'000);
+      const std::string reply = store.ask("mb 2\r\nms k 1 c\r\n2\r\nmd k\r\n");
+      ASSERT_THAT(reply, ::testing::StartsWith("HD c"));
+      told = std::stoull(reply.substr(4));
+      settle();
+      killed = disk_->copy();
+    }
+    RecordedStore next{*killed, kBegin};
+    EXPECT_EQ(next.store.ask("get k\r\n"), "END\r\n");
+    EXPECT_GE(next.recovered.ceiling, told) << "expired " << expired;
+  }
+}
+
 }  // namespace
 }  // namespace mxkv::server::testing
