@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/parse.hpp"
 #include "server/net/sockets/arrival.hpp"
 #include "server/net/worker/net_worker.hpp"
 
@@ -140,7 +141,9 @@ struct Network::Parts {
     Servers(Parts& parts, const config::ListenAddress& address, std::shared_ptr<const TlsContext> tls,
             bool for_peers)
         : parts_(parts),
-          tls_(tls == nullptr ? nullptr : std::make_unique<TlsDoor>(*address.tls, std::move(tls))),
+          tls_(tls == nullptr
+                   ? nullptr
+                   : std::make_unique<TlsDoor>(*address.tls, std::move(tls), config::format_listen(address))),
           door_{.asks_login = address.auth != config::listener_auth::none,
                 .node = address.node,
                 .peer = for_peers,
