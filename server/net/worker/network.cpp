@@ -141,6 +141,7 @@ struct Network::Parts {
     Servers(Parts& parts, const config::ListenAddress& address, std::shared_ptr<const TlsContext> tls,
             bool for_peers)
         : parts_(parts),
+          visitor_(visitor_of(address.role)),
           tls_(tls == nullptr
                    ? nullptr
                    : std::make_unique<TlsDoor>(*address.tls, std::move(tls), config::format_listen(address))),
@@ -148,6 +149,7 @@ struct Network::Parts {
                 .node = address.node,
                 .peer = for_peers,
                 .takes_stale = address.reads == config::listener_reads::replica,
+                .visitor = visitor_ == nullptr ? nullptr : &visitor_,
                 .tls = tls_.get()},
           workers_(parts.workers_of(address.node)) {}
     /// Null: the listener speaks no TLS.
@@ -175,6 +177,7 @@ struct Network::Parts {
 
    private:
     Parts& parts_;
+    const std::shared_ptr<const User> visitor_;  ///< null: clients that do not log in may do all
     const std::unique_ptr<TlsDoor> tls_;
     const Door door_;  ///< connections point to this
     std::vector<NetWorker*> workers_;

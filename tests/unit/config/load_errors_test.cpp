@@ -64,7 +64,7 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
        "in_core, evacuation)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
        "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode, "
-       "node, auth, reads, tls)"},
+       "node, auth, role, reads, tls)"},
       {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
        "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
       {"repeated section", "log: {level: info}\nlog: {level: off}\n",
