@@ -104,7 +104,7 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
   placement.back() +=
       shares ? " (the sum of the nodes' shares)" : " (" + set_by(options, "memory.limit", automatic) + ")";
   placement.back() += options.when_full == config::when_full::evict
-                          ? "; when it is full, the least recently used items are evicted"
+                          ? "; when it is full, items are evicted"
                           : "; when it is full, writes get SERVER_ERROR out of memory storing object";
   lines.insert(lines.end(), placement.begin(), placement.end());
   lines.push_back(durability_line(options));

@@ -95,17 +95,7 @@ void Supervisor::chronicle(Time now) {
                         .connections_per_client = running_.limits.connections_per_client,
                         .memory_used = budget.used_bytes(),
                         .memory_most = budget.limit_bytes()})) {
-    switch (line.how) {
-      case Chronicle::Line::level::debug:
-        log_.debug(line.text);
-        break;
-      case Chronicle::Line::level::info:
-        log_.info(line.text);
-        break;
-      case Chronicle::Line::level::warning:
-        log_.warning(line.text);
-        break;
-    }
+    log_.write(line.how, line.text, line.event);
   }
 }
 

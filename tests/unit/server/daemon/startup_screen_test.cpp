@@ -38,13 +38,10 @@ struct StartupScreen : ::testing::Test {
 };
 
 TEST_F(StartupScreen, ShowsTheMachine) {
-  EXPECT_THAT(
-      screen(),
-      ElementsAre(
-          "machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement detected",
-          "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
-          "memory: limit 12GiB (detected); when it is full, the least recently used items are evicted",
-          "data is kept in memory only: a restart loses it"));
+  EXPECT_THAT(screen(), ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement detected",
+                                    "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
+                                    "memory: limit 12GiB (detected); when it is full, items are evicted",
+                                    "data is kept in memory only: a restart loses it"));
 }
 
 TEST_F(StartupScreen, TellsTheFateOfTheData) {
