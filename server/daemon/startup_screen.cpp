@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "config/doubts.hpp"
 #include "config/parse.hpp"
 #include "config/without_effect.hpp"
 
@@ -163,6 +164,9 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
     warnings.push_back(std::to_string(resolved.runtime.workers.size()) +
                        " workers, but the control group allows " + count_of(facts.cgroup_cpus, "CPU") +
                        ": all workers stop when that CPU time is used up");
+  }
+  if (std::string crowd = config::crowd_of_workers(resolved); !crowd.empty()) {
+    warnings.push_back(std::move(crowd));
   }
   for (const config::Finding& idle :
        config::switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size())) {

@@ -123,6 +123,15 @@ TEST_F(StartupScreen, WarnsOfNumaBalancingWhereThereAreSeveralNodes) {
   EXPECT_THAT(warnings(), IsEmpty());
 }
 
+TEST_F(StartupScreen, WarnsOfMoreWorkersThanCpus) {
+  options.workers = 4;
+  EXPECT_THAT(warnings(), IsEmpty());
+  options.workers = 5;
+  EXPECT_THAT(warnings(),
+              ElementsAre("5 workers share 4 CPUs: the clients of one worker wait while another worker "
+                          "has its CPU"));
+}
+
 TEST_F(StartupScreen, WarnsOfHugePagesThatAreWantedAndOff) {
   host.transparent_huge_pages = "never";
   EXPECT_THAT(warnings(), ElementsAre(StartsWith("transparent huge pages are off")));
