@@ -78,7 +78,7 @@ void add_flags(CLI::App& app, Flags& flags) {
 }
 
 /// The flags of memcached, and what mxkvd has instead.
-constexpr std::array<runtime::ForeignWord, 44> kFlagsOfMemcached{{
+constexpr std::array<runtime::ForeignWord, 55> kFlagsOfMemcached{{
     {"-p", "memcached's flag; here --listen ADDRESS:PORT, such as --listen 127.0.0.1:11211"},
     {"--port", "memcached's flag; here --listen ADDRESS:PORT, such as --listen 127.0.0.1:11211"},
     {"-l", "memcached's flag; here --listen ADDRESS:PORT, such as --listen 0.0.0.0:11211"},
@@ -124,6 +124,17 @@ constexpr std::array<runtime::ForeignWord, 44> kFlagsOfMemcached{{
     {"-B", "memcached's flag; each listener speaks all protocols: leave it out"},
     {"-b", "memcached's flag; there is nothing to set here: leave it out"},
     {"-f", "memcached's flag; there are no slab classes to set here: leave it out"},
+    {"-n", "memcached's flag; there are no slab classes to set here: leave it out"},
+    {"-C", "memcached's flag; each item has a unique: leave it out"},
+    {"-D", "memcached's flag; any delimiter works here: leave it out"},
+    {"-F", "memcached's flag; here roles, by --set server.auth_file=FILE or a listener's role"},
+    {"-W", "memcached's flag; here roles, by --set server.auth_file=FILE or a listener's role"},
+    {"-X", "memcached's flag; here roles, by --set server.auth_file=FILE or a listener's role"},
+    {"-N", "memcached's flag; here --set server.accept, which is node by default"},
+    {"-e", "memcached's flag; here --set durability.directory=DIR"},
+    {"-i", "memcached's flag; the licence is in the file LICENSE"},
+    {"-k", "memcached's flag; here disable swap, or set MemorySwapMax=0 in the unit"},
+    {"-r", "memcached's flag; here the system's core limit, and --set memory.in_core"},
     {"-o", "memcached's flag; guides/from-memcached.md has the options that exist here"},
 }};
 
