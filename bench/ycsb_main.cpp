@@ -52,9 +52,9 @@ int run_load(const Options& options, const OutputFiles& files, const std::string
   const int code = exit_code_of(result.value(), options.misses_allowed, options.max_failures);
   if (code != 0) {
     const std::uint64_t failures = result.value().failures(options.misses_allowed);
-    const std::string& refusal = result.value().refusal;
+    const std::string first = result.value().first_failure(options.misses_allowed);
     complain(std::to_string(failures) + (failures == 1 ? " operation failed" : " operations failed") +
-             (refusal.empty() ? "" : "; the server said: " + refusal));
+             (first.empty() ? "" : "; " + first));
   }
   if (interrupt.signal() != 0) {
     return 128 + interrupt.signal();

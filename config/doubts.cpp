@@ -1,9 +1,27 @@
 #include "config/doubts.hpp"
 
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+
 #include "config/parse.hpp"
 #include "config/without_effect.hpp"
 
 namespace mxkv::config {
+
+std::string crowd_of_workers(const Resolved& resolved) {
+  const std::size_t workers = resolved.runtime.workers.size();
+  std::set<runtime::PuId> used;
+  for (const runtime::WorkerPlacement& worker : resolved.runtime.workers) {
+    used.insert(worker.pu);
+  }
+  const std::size_t cpus = used.size();
+  return workers == cpus ? std::string{}
+                         : std::to_string(workers) + " workers share " + std::to_string(cpus) +
+                               (cpus == 1 ? " CPU" : " CPUs") +
+                               ": the clients of one worker wait while another worker has its CPU";
+}
 
 Findings doubts(const DaemonOptions& options, const Resolved& resolved, const MachineFacts& facts) {
   Findings found;
@@ -15,6 +33,10 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
         {origin == nullptr ? Origin{} : *origin, "memory.limit",
          format_size_rounded(limit) + " is more than the " + format_size_rounded(available) +
              " of this machine: the kernel kills or swaps the process before the limit is reached"});
+  }
+  if (std::string crowd = crowd_of_workers(resolved); !crowd.empty()) {
+    const Origin* origin = find_origin(options.origins, "workers");
+    found.push_back({origin == nullptr ? Origin{} : *origin, "workers", std::move(crowd)});
   }
   Findings idle = switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size());
   found.insert(found.end(), idle.begin(), idle.end());

@@ -25,6 +25,9 @@ enum class listener_auth : std::uint8_t {
   required,
 };
 
+/// What the clients of a listener may do without a login; each role includes those before it. See user_role.
+enum class listener_role : std::uint8_t { reader, writer, administrator };
+
 /// Which node answers a listener's reads, in a cluster.
 enum class listener_reads : std::uint8_t {
   owner,    ///< the key's owner
@@ -55,6 +58,7 @@ struct ListenAddress {
   std::uint32_t mode = 0660;            ///< permissions of the unix socket's file
   std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
   listener_auth auth = listener_auth::automatic;
+  listener_role role = listener_role::administrator;
   listener_reads reads = listener_reads::owner;
   std::optional<TlsOptions> tls{};  ///< none: the traffic is not encrypted
   friend bool operator==(const ListenAddress&, const ListenAddress&) = default;

@@ -30,6 +30,29 @@ constexpr std::array<Unit, 5> kSizeUnits{{{"B", 1},
                                           {"TiB", std::uint64_t{1} << 40U}}};
 constexpr std::array<Unit, 4> kDurationUnits{{{"ms", 1}, {"s", 1'000}, {"min", 60'000}, {"h", 3'600'000}}};
 
+// How else people write units of time.
+struct MeantUnit {
+  std::string_view written;
+  std::uint64_t times;
+  std::string_view unit;
+};
+constexpr std::array<MeantUnit, 16> kMeantUnits{{{"ms", 1, "ms"},
+                                                 {"msec", 1, "ms"},
+                                                 {"s", 1, "s"},
+                                                 {"sec", 1, "s"},
+                                                 {"second", 1, "s"},
+                                                 {"seconds", 1, "s"},
+                                                 {"m", 1, "min"},
+                                                 {"min", 1, "min"},
+                                                 {"mins", 1, "min"},
+                                                 {"minute", 1, "min"},
+                                                 {"minutes", 1, "min"},
+                                                 {"h", 1, "h"},
+                                                 {"hour", 1, "h"},
+                                                 {"hours", 1, "h"},
+                                                 {"d", 24, "h"},
+                                                 {"w", 168, "h"}}};
+
 Error mistake(std::string_view text, std::string_view what, std::string_view allowed) {
   std::string message;
   message.append("\"")
@@ -140,10 +163,28 @@ Result<std::size_t> parse_size(std::string_view text) {
   return *bytes;
 }
 
+std::string meant_duration(std::string_view text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  std::string unit{text.substr(digits)};
+  std::erase(unit, ' ');
+  std::ranges::transform(unit, unit.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const std::optional<std::uint64_t> number = whole_number(text.substr(0, digits));
+  const auto known = std::ranges::find(kMeantUnits, unit, &MeantUnit::written);
+  if (!number || known == kMeantUnits.end() || *number > std::numeric_limits<std::uint32_t>::max()) {
+    return {};
+  }
+  std::string meant = std::to_string(*number * known->times).append(known->unit);
+  return meant == text || !parse_duration_ms(meant) ? std::string{} : meant;
+}
+
 Result<std::uint32_t> parse_duration_ms(std::string_view text) {
   const auto ms = number_with_unit(text, kDurationUnits, "", std::numeric_limits<std::uint32_t>::max());
   if (!ms) {
-    return mistake(text, "is not a duration", "a whole number of ms, s, min or h, such as 50ms");
+    const std::string meant = meant_duration(text);
+    return mistake(text,
+                   meant.empty() ? "is not a duration" : "is not a duration, did you mean " + meant + "?",
+                   "a whole number of ms, s, min or h, such as 50ms");
   }
   return static_cast<std::uint32_t>(*ms);
 }

@@ -36,6 +36,9 @@ struct MemoryAmount {
 /// "50ms", "60s", "5min", "1h": milliseconds. A unit is required.
 [[nodiscard]] runtime::Result<std::uint32_t> parse_duration_ms(std::string_view text);
 
+/// The duration that was probably meant by another form of the unit: 24h for 1d, 5min for 5m. Empty: none.
+[[nodiscard]] std::string meant_duration(std::string_view text);
+
 /// "0-3,8": CPUs in the order written, none twice. "all" is the empty list.
 [[nodiscard]] runtime::Result<std::vector<runtime::PuId>> parse_cpu_list(std::string_view text);
 

@@ -61,13 +61,14 @@ std::vector<WorkerPlacement> by_node(const std::vector<WorkerPlacement>& placeme
 
 std::vector<WorkerPlacement> place(const Units& units, std::size_t workers, bool units_were_chosen) {
   const std::size_t count = workers == 0 ? units.size() : workers;
-  Units order = count < units.size() ? spread(units) : units;
+  // All CPUs get as many workers, and those that are left over are spread.
+  Units order = count != units.size() ? spread(units) : units;
   // Two workers pinned to one CPU cannot give way to each other: unless the user chose this, let them float.
   const bool pinned = count <= units.size() || units_were_chosen;
   if (count < order.size()) {
     order.resize(count);
   }
-  if (!units_were_chosen) {
+  if (!units_were_chosen && count <= units.size()) {
     std::ranges::sort(order, {}, [](const ProcessingUnit* unit) {
       return std::tuple{unit->node, unit->group, unit->core, unit->pu};
     });

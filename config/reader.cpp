@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/former_places.hpp"
-#include "config/nearest.hpp"
+#include "runtime/base/nearest.hpp"
 
 namespace mxkv::config {
 namespace {
@@ -105,7 +105,7 @@ class Reader final : public SchemaVisitor {
         continue;
       }
       std::string what = "an unknown key";
-      if (const std::string meant = nearest(member.key, known_); !meant.empty()) {
+      if (const std::string meant = runtime::nearest(member.key, known_); !meant.empty()) {
         what.append(", did you mean ").append(meant).append("?");
       }
       const char* between = " (allowed: ";

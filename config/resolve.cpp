@@ -140,6 +140,10 @@ class Resolver {
         report("admin.listeners[" + std::to_string(i) + "].node",
                "no worker serves administration (allowed: a listener without node)");
       }
+      if (admin[i].role != ListenAddress{}.role) {
+        report("admin.listeners[" + std::to_string(i) + "].role",
+               "its clients send no commands (allowed: a listener without role)");
+      }
       if (admin[i].reads != listener_reads::owner) {
         report("admin.listeners[" + std::to_string(i) + "].reads",
                "its clients read no keys (allowed: a listener without reads)");
@@ -147,8 +151,17 @@ class Resolver {
     }
   }
 
-  // A login needs users.
+  // A login needs users. A listener's role is for clients without a login.
   void check_logins() {
+    for (std::size_t i = 0; i < options_.listeners.size(); ++i) {
+      const ListenAddress& one = options_.listeners[i];
+      const bool logs_in = one.auth != listener_auth::none && !options_.server.auth_file.empty();
+      if (one.role != ListenAddress{}.role && logs_in) {
+        report("listeners[" + std::to_string(i) + "].role",
+               "has no effect where clients log in: their users have roles (allowed: role together with "
+               "auth: none)");
+      }
+    }
     const auto check = [this](const std::vector<ListenAddress>& listeners, const std::string& name) {
       for (std::size_t i = 0; i < listeners.size(); ++i) {
         if (listeners[i].auth == listener_auth::required && options_.server.auth_file.empty()) {

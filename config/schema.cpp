@@ -20,6 +20,7 @@ using runtime::Error;
 using runtime::Result;
 
 constexpr std::array<std::string_view, 3> kAuthWords{"auto", "none", "required"};
+constexpr std::array<std::string_view, 3> kRoleWords{"reader", "writer", "administrator"};
 constexpr std::array<std::string_view, 2> kReadsWords{"owner", "replica"};
 constexpr std::array<std::string_view, 2> kTlsVersionWords{"1.2", "1.3"};
 constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
@@ -104,8 +105,9 @@ std::string format_tls(const TlsOptions& tls) {
 std::string format_listener(const ListenAddress& listen) {
   const bool has_mode = !listen.path.empty() && listen.mode != ListenAddress{}.mode;
   const bool has_auth = listen.auth != ListenAddress{}.auth;
+  const bool has_role = listen.role != ListenAddress{}.role;
   const bool has_reads = listen.reads != ListenAddress{}.reads;
-  if (!has_mode && !listen.node && !has_auth && !has_reads && !listen.tls) {
+  if (!has_mode && !listen.node && !has_auth && !has_role && !has_reads && !listen.tls) {
     return in_yaml_quotes(format_listen(listen));
   }
   std::string text = listen.path.empty()
@@ -119,6 +121,9 @@ std::string format_listener(const ListenAddress& listen) {
   }
   if (has_auth) {
     text.append(", auth: ").append(kAuthWords[static_cast<std::size_t>(listen.auth)]);
+  }
+  if (has_role) {
+    text.append(", role: ").append(kRoleWords[static_cast<std::size_t>(listen.role)]);
   }
   if (has_reads) {
     text.append(", reads: ").append(kReadsWords[static_cast<std::size_t>(listen.reads)]);
@@ -143,6 +148,7 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target, std::
     file_mode(item, "mode", mode);
     ranged(item, "node", node, kCount, {0, kMostNodes - 1});
     choice(item, "auth", listen.auth, kAuthWords);
+    choice(item, "role", listen.role, kRoleWords);
     choice(item, "reads", listen.reads, kReadsWords);
     item.section("tls", [&listen](SchemaVisitor& section) {
       TlsOptions& tls = listen.tls.emplace();

@@ -16,6 +16,7 @@
 
 #include "config/parse.hpp"
 #include "config/schema.hpp"
+#include "runtime/base/nearest.hpp"
 
 namespace mxkv::config {
 
@@ -101,6 +102,8 @@ void ranged(SchemaVisitor& visitor, std::string_view name, T& target, const Form
                                        }});
 }
 
+inline constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
+
 // One of several words; `T` is an enumeration whose values are the words' positions.
 template <class T>
 void choice(SchemaVisitor& visitor, std::string_view name, T& target,
@@ -116,7 +119,10 @@ void choice(SchemaVisitor& visitor, std::string_view name, T& target,
                       }
                       allowed.append(i == 0 ? "" : ", ").append(words[i]);
                     }
-                    return runtime::Error{in_quotes(text) + " is unknown (allowed: " + allowed + ")"};
+                    const std::string meant = runtime::meant_word(text, words);
+                    return runtime::Error{in_quotes(text) + " is unknown" +
+                                          (meant.empty() ? "" : ", did you mean " + meant + "?") +
+                                          " (allowed: " + allowed + ")"};
                   },
                   .get = [&target, words] { return std::string{words[static_cast<std::size_t>(target)]}; }});
 }
@@ -140,7 +146,6 @@ inline constexpr std::uint32_t kMostDistance = 64;
 inline constexpr std::uint32_t kMostWindow = 256;
 inline constexpr std::size_t kLeastMemory = 16_MiB;
 inline constexpr std::size_t kMostMemory = 64_TiB;
-inline constexpr std::array<std::string_view, 2> kBoolWords{"false", "true"};
 inline constexpr std::array<std::string_view, 4> kPrefetchWords{"off", "distance", "at_spawn", "auto"};
 
 // A size, or a percentage of the available memory; "auto" is neither.

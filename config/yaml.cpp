@@ -6,7 +6,9 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <sstream>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
@@ -170,6 +172,19 @@ class TreeBuilder final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
+/// Names the line if a tab indents line `at`, or the one before it: yaml-cpp does not. Empty: no tab does.
+std::string line_with_tab(const std::string& text, int at) {
+  std::istringstream lines{text};
+  std::string line;
+  for (int number = 0; std::getline(lines, line) && number <= at; ++number) {
+    const std::size_t indented = std::min(line.find_first_not_of(" \t"), line.size());
+    if (number + 1 >= at && line.find('\t') < indented) {
+      return "a tab indents line " + std::to_string(number + 1) + " (allowed: spaces)";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Value parse_yaml(const std::string& text, const std::string& source, places kept, Findings& findings) {
@@ -183,7 +198,8 @@ Value parse_yaml(const std::string& text, const std::string& source, places kept
   } catch (const Rejected& rejected) {
     findings.push_back({rejected.origin, "", rejected.what});
   } catch (const YAML::Exception& mistake) {
-    findings.push_back({builder.origin(mistake.mark), "", mistake.msg});
+    const std::string tabbed = line_with_tab(text, mistake.mark.line);
+    findings.push_back({builder.origin(mistake.mark), "", tabbed.empty() ? mistake.msg : tabbed});
   }
   Value broken;
   broken.kind = value_kind::broken;

@@ -87,11 +87,21 @@ void ClientThread::settle(std::size_t index, Connection::Status status) {
   }
 }
 
-const std::string& ClientThread::refusal() const noexcept {
+const std::string& ClientThread::first_of(const std::string& (Connection::*text)()
+                                              const noexcept) const noexcept {
   static const std::string none;
-  const auto refused = std::ranges::find_if(
-      connections_, [](const Connection& connection) { return !connection.refusal().empty(); });
-  return refused == connections_.end() ? none : refused->refusal();
+  const auto found = std::ranges::find_if(
+      connections_, [text](const Connection& connection) { return !(connection.*text)().empty(); });
+  return found == connections_.end() ? none : ((*found).*text)();
+}
+const std::string& ClientThread::refusal() const noexcept {
+  return first_of(&Connection::refusal);
+}
+const std::string& ClientThread::first_wrong() const noexcept {
+  return first_of(&Connection::first_wrong);
+}
+const std::string& ClientThread::first_missing() const noexcept {
+  return first_of(&Connection::first_missing);
 }
 
 void ClientThread::start_all() {

@@ -59,6 +59,9 @@ class ClientThread {
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   /// The server's answer to the first request that it refused; empty if it refused none. After run().
   [[nodiscard]] const std::string& refusal() const noexcept;
+  /// See Connection. After run().
+  [[nodiscard]] const std::string& first_wrong() const noexcept;
+  [[nodiscard]] const std::string& first_missing() const noexcept;
   [[nodiscard]] std::uint64_t operations_done() const noexcept {
     return done_.load(std::memory_order_relaxed);
   }
@@ -66,6 +69,9 @@ class ClientThread {
   [[nodiscard]] std::uint64_t lag_ns() const noexcept { return lag_ns_.load(std::memory_order_relaxed); }
 
  private:
+  /// The first text that any connection has; empty: none has one.
+  [[nodiscard]] const std::string& first_of(const std::string& (Connection::*text)()
+                                                const noexcept) const noexcept;
   void start_all();
   void handle_events(std::span<const epoll_event> events);
   void send_due(std::uint64_t now_ns);

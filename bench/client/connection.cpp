@@ -1,6 +1,7 @@
 #include "bench/client/connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -73,6 +74,24 @@ void Connection::note_refusal(std::string_view reply) {
   }
 }
 
+/// Keeps the first of each kind, for the report.
+void Connection::note_failure(const ConnectionContext& context, const Operation& operation, Outcome outcome) {
+  std::string& first = outcome == Outcome::wrong ? first_wrong_ : first_missing_;
+  const WorkloadSpec& spec = context.workload.spec();
+  if (!first.empty() || spec.replay.trace != nullptr) {  // of a trace only the figures count
+    return;
+  }
+  std::array<char, KeyFormat::kMaxBytes> key;
+  const KeyFormat format(spec.zero_padding);
+  first.append(report_name(operation.kind)).append(" ");
+  first.append(key.data(), format.write(operation.key_hash, key.data())).append(": ");
+  const ScanFlaw& flaw = reply_.scan.flaw();
+  const bool scans = operation.kind == OperationKind::scan || operation.kind == OperationKind::locked_scan;
+  first += scans && flaw.kind != ScanFlaw::what::none ? text_of(flaw, format)
+           : outcome == Outcome::wrong ? "the value is not one that mxkv-ycsb writes for this key"
+                                       : "the record is missing";
+}
+
 bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t now_ns) {
   std::string_view input = in_.view();
   const std::size_t before = input.size();
@@ -84,6 +103,9 @@ bool Connection::parse_replies(const ConnectionContext& context, std::uint64_t n
     const Step step = context.wire.read_reply(ring_[head_], input, reply_);
     if (step.outcome == Outcome::error || step.outcome == Outcome::out_of_step) [[unlikely]] {
       note_refusal(input);
+    }
+    if (step.outcome == Outcome::wrong || step.outcome == Outcome::not_found) [[unlikely]] {
+      note_failure(context, ring_[head_], step.outcome);
     }
     input.remove_prefix(step.consumed);
     if (step.outcome == Outcome::incomplete) {

@@ -59,11 +59,16 @@ class Connection {
   [[nodiscard]] int descriptor() const noexcept { return socket_.descriptor(); }
   /// The first line that refused a request or was malformed; empty if there was none.
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+  /// The first reply that had wrong records, and the first record that was missing: operation, key and reason; empty
+  /// if there was none.
+  [[nodiscard]] const std::string& first_wrong() const noexcept { return first_wrong_; }
+  [[nodiscard]] const std::string& first_missing() const noexcept { return first_missing_; }
   [[nodiscard]] std::size_t outstanding() const noexcept { return count_; }
 
  private:
   bool read_replies(const ConnectionContext& context, std::uint64_t now_ns);
   void note_refusal(std::string_view reply);
+  void note_failure(const ConnectionContext& context, const Operation& operation, Outcome outcome);
   bool parse_replies(const ConnectionContext& context, std::uint64_t now_ns);
   void fill(const ConnectionContext& context, std::uint64_t now_ns);
   [[nodiscard]] static bool may_retry(const ConnectionContext& context, const Operation& operation,
@@ -83,6 +88,8 @@ class Connection {
   ByteQueue out_;
   ReplyState reply_;
   std::string refusal_;
+  std::string first_wrong_;
+  std::string first_missing_;
   std::vector<Operation> ring_;  // the requests in flight, oldest at head_
   std::size_t refill_;
   std::size_t head_ = 0;

@@ -206,7 +206,7 @@ class MemcachedWire final : public Wire {
       }
       const auto hash = shape_.keys.parse(item.key);
       if (!hash || !right_value(*hash, item.data)) {
-        check.reject();
+        check.reject(hash.value_or(0));
       }
       check.accept(loaded, operation, hash.value_or(0));
       return {item.bytes, Outcome::incomplete};

@@ -1,5 +1,6 @@
 #include "bench/client/options.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "bench/client/arguments.hpp"
+#include "bench/client/help_text.hpp"
 #include "bench/workload/core_workload.hpp"
 #include "bench/workload/properties.hpp"
 #include "bench/workload/trace.hpp"
@@ -39,6 +41,18 @@ struct Flags {
   TlsOptions tls;
   std::string password_file;
 };
+
+/// Adds flags by `add`, under a heading of their own in the help.
+template <class Add>
+void add_group(CLI::App& command, const char* heading, const Add& add) {
+  const std::vector<CLI::Option*> before = command.get_options();
+  add();
+  for (CLI::Option* const option : command.get_options()) {
+    if (std::find(before.begin(), before.end(), option) == before.end()) {
+      option->group(heading);
+    }
+  }
+}
 
 /// Flags for the measurement and the result files.
 void add_measuring_flags(CLI::App& command, Options& options) {
@@ -120,8 +134,8 @@ void add_flags(CLI::App& command, Flags& flags) {
       .add_option("--refill", options.refill,
                   "replies to collect before new requests are sent (0: all of --depth)")
       ->capture_default_str();
-  add_door_flags(command, flags);
-  add_measuring_flags(command, options);
+  add_group(command, "TLS and login", [&] { add_door_flags(command, flags); });
+  add_group(command, "Measurement and results", [&] { add_measuring_flags(command, options); });
   command.add_option("--seed", options.workload.seed, "seed of the random numbers")->capture_default_str();
   command.add_flag("--simple", flags.simple, "keys of 24 bytes, values of 100, uniform requests");
   command.add_flag("--allow-misses", options.misses_allowed, "a missing record is not a failure");
@@ -156,24 +170,6 @@ void add_trace_flags(CLI::App& command, Flags& flags) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{Trace::kMostValueBytes}))
       ->needs(trace)
       ->capture_default_str();
-}
-
-/// Properties that are no flags and no names of YCSB's.
-constexpr std::string_view kOwnProperties =
-    "  -p redis.index=true         inserts keep the sorted set that scans need\n"
-    "and db_bench's value_k, iter_k, keyrange_dist_a, key_dist_a, sine_a and so on (bench/README.md)";
-
-std::string footer() {
-  std::string text =
-      "YCSB's -s (progress lines), -l LABEL, -threads N, -target N, -db STORE, -load and -t are understood.\n"
-      "Properties by flag, in brackets their defaults; all others by -p:\n";
-  for (const PropertyFlag& flag : property_flags()) {
-    std::string line = "  --" + std::string(flag.flag);
-    line.resize(std::max<std::size_t>(line.size() + 1, 30), ' ');
-    text += line + std::string(flag.help) + '\n';
-  }
-  return text + "  --value-bytes N             one field of N bytes\n" +
-         "  --key-bytes N               keys of exactly N bytes, 23 to 250\n" + std::string(kOwnProperties);
 }
 
 /// Takes the properties of presets, files and settings, in this order. Returns an error text, or an empty
@@ -412,18 +408,20 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   CLI::App app{
       "mxkv-ycsb: loads records into a key-value server and runs YCSB's workloads on it.\n"
       "Every reply is verified; the exit code is 1 if any was missing, wrong or an error.\n"
-      "Results written by --json: `mxkv-ycsb merge` combines them, bench/plot/plot draws them.",
+      "Results written by --json: `mxkv-ycsb merge` combines them, `mxkv-ycsb plot` draws them.",
       "mxkv-ycsb"};
   Flags flags;
   CLI::App* load = app.add_subcommand("load", "insert the records");
   CLI::App* run = app.add_subcommand("run", "run a workload on loaded records");
   // Both are run_report_command()'s; here they are for the help.
   app.add_subcommand("merge", "combine the results of clients that ran side by side");
-  app.add_subcommand("plot", "name the program that draws results");
+  app.add_subcommand("plot", "draw results as a page of charts: plot FILES -o PAGE");
+  app.set_version_flag("--version", std::string("mxkv-ycsb ") + MXKV_VERSION);
+  app.footer(examples() + "load --help and run --help list the flags.");
   app.require_subcommand(1);
   add_flags(*load, flags);
   add_flags(*run, flags);
-  add_trace_flags(*run, flags);
+  add_group(*run, "Traces", [&] { add_trace_flags(*run, flags); });
   load->footer(footer());
   run->footer(footer());
   auto arguments = translate_arguments({argv + 1, argv + argc});
@@ -431,7 +429,7 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     std::cerr << "mxkv-ycsb: " << arguments.error().message << '\n';
     return kUsageError;
   }
-  if (const auto code = runtime::parse_or_exit(app, arguments.value())) {
+  if (const auto code = runtime::parse_or_exit(app, arguments.value(), hints())) {
     return *code;
   }
   return combine(flags, load->parsed()) ? ParsedOptions(flags.options) : ParsedOptions(kUsageError);

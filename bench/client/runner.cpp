@@ -117,6 +117,12 @@ class Run {
       if (result.refusal.empty()) {
         result.refusal = client->refusal();
       }
+      if (result.first_wrong.empty()) {
+        result.first_wrong = client->first_wrong();
+      }
+      if (result.first_missing.empty()) {
+        result.first_missing = client->first_missing();
+      }
       if (result.problem.empty()) {
         result.problem = client->problem();
       }

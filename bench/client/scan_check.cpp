@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "bench/workload/java_text.hpp"
 
@@ -70,26 +71,24 @@ void ScanCheck::begin(const LoadedKeys& loaded, const Operation& scan) noexcept 
 }
 
 void ScanCheck::accept(const LoadedKeys& loaded, const Operation& scan, std::uint64_t key_hash) noexcept {
-  if (loaded.gaps_allowed()) {
-    const std::uint64_t earlier = records_ == 0 ? scan.key_hash : last_hash_;
-    const bool follows =
-        loaded.before(earlier, key_hash) || (records_ == 0 && loaded.begins(scan.key_hash, key_hash));
-    right_ = right_ && follows && records_ < scan.scan_length;
-    last_hash_ = key_hash;
-    ++records_;
-    return;
+  if (records_ == 0) {
+    const bool behind = loaded.gaps_allowed() && loaded.before(scan.key_hash, key_hash);
+    if (!behind && !loaded.begins(scan.key_hash, key_hash)) {
+      note(ScanFlaw::what::start, key_hash, scan.key_hash);
+    }
+  } else if (!loaded.before(last_hash_, key_hash)) {
+    note(ScanFlaw::what::order, key_hash, last_hash_);
   }
-  const bool in_order =
-      records_ == 0 ? loaded.begins(scan.key_hash, key_hash) : loaded.before(last_hash_, key_hash);
-  bool nothing_skipped = true;
-  if (position_ < loaded.size()) {
+  if (!loaded.gaps_allowed() && position_ < loaded.size()) {
     if (loaded[position_] == key_hash) {
       ++position_;
-    } else {
-      nothing_skipped = loaded.before(key_hash, loaded[position_]);
+    } else if (!loaded.before(key_hash, loaded[position_])) {
+      note(ScanFlaw::what::skipped, key_hash, loaded[position_]);
     }
   }
-  right_ = right_ && in_order && nothing_skipped && records_ < scan.scan_length;
+  if (records_ >= scan.scan_length) {
+    note(ScanFlaw::what::too_many, key_hash, 0);
+  }
   last_hash_ = key_hash;
   ++records_;
 }
@@ -98,7 +97,37 @@ bool ScanCheck::finish(const LoadedKeys& loaded, const Operation& scan, bool mor
   started_ = false;
   const bool whole =
       loaded.gaps_allowed() || records_ == scan.scan_length || position_ == loaded.size() || more_remains;
-  return right_ && records_ > 0 && whole;
+  if (records_ == 0 || !whole) {
+    note(ScanFlaw::what::too_few, 0, position_ < loaded.size() ? loaded[position_] : 0);
+  }
+  return flaw_.kind == ScanFlaw::what::none;
+}
+
+std::string text_of(const ScanFlaw& flaw, KeyFormat format) {
+  const auto key = [&format](std::uint64_t hash) {
+    std::array<char, KeyFormat::kMaxBytes> text;
+    return std::string(text.data(), format.write(hash, text.data()));
+  };
+  const std::string place = " after " + std::to_string(flaw.records) + " records";
+  switch (flaw.kind) {
+    case ScanFlaw::what::none:
+      break;
+    case ScanFlaw::what::start:
+      return "the reply begins with " + key(flaw.got) + ", not with the start key";
+    case ScanFlaw::what::order:
+      return key(flaw.got) + " came behind " + key(flaw.other) + place + ", out of order";
+    case ScanFlaw::what::skipped:
+      return "the loaded record " + key(flaw.other) + " was skipped" + place + ": " + key(flaw.got) + " came";
+    case ScanFlaw::what::too_many:
+      return "more records than asked for: " + key(flaw.got) + " came" + place;
+    case ScanFlaw::what::contents:
+      return flaw.got == 0
+                 ? "a key that mxkv-ycsb does not write came" + place
+                 : "the value of " + key(flaw.got) + place + " is not one that mxkv-ycsb writes for it";
+    case ScanFlaw::what::too_few:
+      return "the reply ends" + place + ", though the loaded record " + key(flaw.other) + " follows";
+  }
+  return "the reply is not right";
 }
 
 }  // namespace mxkv::bench

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,25 @@ class LoadedKeys {
   std::vector<std::uint64_t> hashes_;
 };
 
+/// Why a scan's reply was not right: the first reason, and the records that it is about.
+struct ScanFlaw {
+  enum class what : std::uint8_t {
+    none,
+    start,     ///< it does not begin with the record of the start key
+    order,     ///< `got` comes behind `other`, which is not below it
+    skipped,   ///< `got` comes where the loaded `other` has to come
+    too_many,  ///< more records than asked for
+    contents,  ///< `got` has a key or a value that mxkv-ycsb did not write
+    too_few    ///< it ends before the last loaded record, and before as many as asked for
+  };
+  what kind = what::none;
+  std::uint64_t got = 0;
+  std::uint64_t other = 0;
+  std::uint32_t records = 0;  ///< records before `got`
+};
+/// For people. Thread-safety: any thread.
+[[nodiscard]] std::string text_of(const ScanFlaw& flaw, KeyFormat format);
+
 /// The state of one scan's reply. Thread-safety: owner only.
 class ScanCheck {
  public:
@@ -57,17 +77,25 @@ class ScanCheck {
   /// The next record of the reply.
   void accept(const LoadedKeys& loaded, const Operation& scan, std::uint64_t key_hash) noexcept;
   /// A record that is wrong in itself.
-  void reject() noexcept { right_ = false; }
+  void reject(std::uint64_t key_hash = 0) noexcept { note(ScanFlaw::what::contents, key_hash, 0); }
   /// Ends the reply. Returns whether all of it was right. `more_remains`: the server ended the page early and
   /// said so.
   [[nodiscard]] bool finish(const LoadedKeys& loaded, const Operation& scan, bool more_remains) noexcept;
 
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
   [[nodiscard]] bool started() const noexcept { return started_; }
+  /// Of the last reply that was finished, until the next begins.
+  [[nodiscard]] const ScanFlaw& flaw() const noexcept { return flaw_; }
 
  private:
+  void note(ScanFlaw::what kind, std::uint64_t got, std::uint64_t other) noexcept {
+    if (flaw_.kind == ScanFlaw::what::none) {
+      flaw_ = {kind, got, other, records_};
+    }
+  }
+
   bool started_ = false;
-  bool right_ = true;
+  ScanFlaw flaw_;
   std::uint32_t records_ = 0;
   std::uint64_t last_hash_ = 0;
   std::size_t position_ = 0;  // of the next loaded key to come

@@ -1,8 +1,14 @@
 #include "bench/report/commands.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -35,13 +41,43 @@ int merge(const std::vector<RunResult>& results, const OutputFiles& outputs) {
   return 0;
 }
 
+/// The program that draws results: installed beside this one, or in the sources that it was built in; empty: none.
+std::filesystem::path find_plot() {
+  std::error_code unknown;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  for (std::filesystem::path at = self.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+    for (const char* const place : {"share/mxkv/plot/plot", "bench/plot/plot"}) {
+      if (std::filesystem::is_regular_file(at / place, unknown)) {
+        return at / place;
+      }
+    }
+  }
+  return {};
+}
+
+/// Becomes the program that draws, by the Python of PATH, which may be a virtual environment's.
+int plot(int argc, const char* const* argv) {
+  const std::filesystem::path program = find_plot();
+  if (program.empty()) {
+    return fail("plot: the program that draws, share/mxkv/plot/plot, is not installed beside mxkv-ycsb");
+  }
+  std::vector<std::string> words{"python3", program.string(), "ycsb"};
+  words.insert(words.end(), argv + 2, argv + argc);
+  std::vector<char*> pointers;
+  for (std::string& word : words) {
+    pointers.push_back(word.data());
+  }
+  pointers.push_back(nullptr);
+  ::execvp("python3", pointers.data());
+  return fail(std::string{"plot: python3 cannot be run: "} + std::strerror(errno));
+}
+
 }  // namespace
 
 std::optional<int> run_report_command(int argc, const char* const* argv) {
   const std::string_view command = argc > 1 ? argv[1] : "";
   if (command == "plot") {
-    fail("results are drawn by bench/plot/plot of the sources: plot ycsb FILES -o PAGE");
-    return kUsageError;
+    return plot(argc, argv);
   }
   if (command != "merge") {
     return std::nullopt;

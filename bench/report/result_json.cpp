@@ -243,6 +243,8 @@ RunResult result_from(const Json& json) {
   figures.warmup = {warmup.at("operations"), warmup.at("misses"), warmup.at("failures")};
   result.problem = json.at("problem");
   result.refusal = json.value("refusal", "");
+  result.first_wrong = json.value("first_wrong", "");
+  result.first_missing = json.value("first_missing", "");
   result.tally = tally_from(json.at("results"));
   result.tally.halves = json.at("read_modify_write_halves");
   result.tally.retries = json.at("retries");
@@ -275,6 +277,8 @@ std::string to_json(const RunResult& result) {
                {"retries", result.tally.retries},
                {"problem", result.problem},
                {"refusal", result.refusal},
+               {"first_wrong", result.first_wrong},
+               {"first_missing", result.first_missing},
                {"start_unix_ms", result.figures.start_unix_ms},
                {"warmup_ms", result.figures.warmup_ms},
                {"interrupted", result.figures.interrupted},

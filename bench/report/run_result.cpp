@@ -42,6 +42,21 @@ std::uint64_t RunResult::failures(bool misses_allowed) const noexcept {
          (misses_allowed ? 0 : figures.warmup.misses);
 }
 
+std::string RunResult::first_failure(bool misses_allowed) const {
+  if (!refusal.empty()) {
+    return "the server said: " + refusal;
+  }
+  if (!first_wrong.empty()) {
+    return "the first with a wrong reply: " + first_wrong;
+  }
+  if (misses_allowed || first_missing.empty()) {
+    return {};
+  }
+  return "the first: " + first_missing +
+         " (were the records loaded with the same recordcount, insertorder and " +
+         "zeropadding, and were none evicted?)";
+}
+
 double RunResult::throughput() const noexcept {
   return figures.run_time_ms > 0
              ? static_cast<double>(tally.operations()) * kMsPerS / static_cast<double>(figures.run_time_ms)
@@ -122,6 +137,12 @@ void merge_into(RunResult& sum, const RunResult& other) {
   }
   if (sum.refusal.empty()) {
     sum.refusal = other.refusal;
+  }
+  if (sum.first_wrong.empty()) {
+    sum.first_wrong = other.first_wrong;
+  }
+  if (sum.first_missing.empty()) {
+    sum.first_missing = other.first_missing;
   }
   if (sum.problem.empty()) {
     sum.problem = other.problem;

@@ -73,10 +73,14 @@ struct RunResult {
   std::vector<ServerFacts> servers;
   std::string
       refusal;  ///< the server's answer to the first request that it refused; empty if it refused none
-  std::string problem;  ///< why the run ended early; empty if it did not
+  std::string first_wrong;    ///< the first reply with wrong records: operation, key, reason; empty: none
+  std::string first_missing;  ///< the same of the first missing record
+  std::string problem;        ///< why the run ended early; empty if it did not
 
   /// Failed operations, also in the warm-up.
   [[nodiscard]] std::uint64_t failures(bool misses_allowed) const noexcept;
+  /// What to tell of the first failure, if there were failures; empty: nothing is known.
+  [[nodiscard]] std::string first_failure(bool misses_allowed) const;
   /// Operations a second.
   [[nodiscard]] double throughput() const noexcept;
   /// CPU time of all servers an operation, in nanoseconds; 0 where not known.

@@ -73,9 +73,9 @@ struct AdminService::Pages final : HttpPages {
       return HttpReply{.type = kScript, .body = std::string{kPageScript}};
     }
     if (request.path == "/status.json") {
-      return HttpReply{
-          .type = kJson,
-          .body = status_json(health.state(), recorder, parts ? &*parts : nullptr, request.sees_keys)};
+      return HttpReply{.type = kJson,
+                       .body = status_json(health.state(), recorder, parts ? &*parts : nullptr, certificates,
+                                           request.sees_keys)};
     }
     if (request.path == "/prefixes.json") {
       return prefixes(request.query);
@@ -107,6 +107,7 @@ struct AdminService::Pages final : HttpPages {
     const Exposition::form form = Exposition::asked_for(request.accept);
     Exposition out{form};
     write_process(out, health.state(), counters);
+    write_certificates(out, certificates);
     if (parts) {
       write_commands(out, *parts);
       write_network(out, *parts);
@@ -159,9 +160,10 @@ struct AdminService::Pages final : HttpPages {
                                                                   ///< none: not yet
   Overloads overloads;                                            ///< the server's thread
   HttpCounters counters;                                          ///< the server's thread
-  std::mutex mutex;  ///< guards the next two; held while a page is made
+  std::mutex mutex;  ///< guards the next three; held while a page is made
   std::optional<ServingParts> parts;
   std::string config;
+  std::vector<CertificateEnd> certificates;
   std::optional<HttpServer> server;  ///< the last member: its thread uses the others until it ends; none: no
                                      ///< listener
 };
@@ -202,6 +204,11 @@ void AdminService::detach() {
 void AdminService::set_config(std::string config) {
   const std::scoped_lock lock{pages_->mutex};
   pages_->config = std::move(config);
+}
+
+void AdminService::set_certificates(std::vector<CertificateEnd> certificates) {
+  const std::scoped_lock lock{pages_->mutex};
+  pages_->certificates = std::move(certificates);
 }
 
 void AdminService::change(std::vector<HttpListener> listeners) {

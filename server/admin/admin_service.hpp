@@ -31,6 +31,8 @@ class AdminService {
   void drains();
   void detach();
   void set_config(std::string config);
+  /// The ends of all listeners' certificates, which the pages show.
+  void set_certificates(std::vector<CertificateEnd> certificates);
   /// See HttpServer::change(). An empty list ends the server.
   void change(std::vector<HttpListener> listeners);
   /// See HttpServer.

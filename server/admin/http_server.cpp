@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/parse.hpp"
 #include "server/admin/http_connection.hpp"
 
 namespace mxkv::server {
@@ -40,7 +41,8 @@ struct HttpServer::Parts {
       auto made = std::make_shared<HttpDoor>();
       made->asks_login = socket.address().auth == config::listener_auth::required;
       if (tls != nullptr) {
-        made->tls = std::make_unique<TlsDoor>(*socket.address().tls, std::move(tls));
+        made->tls = std::make_unique<TlsDoor>(*socket.address().tls, std::move(tls),
+                                              config::format_listen(socket.address()));
       }
       door = std::move(made);
     }

@@ -14,6 +14,9 @@ namespace mxkv::server {
 /// Metrics that exist from the start of the process on.
 void write_process(Exposition& out, const Health::State& state, const HttpCounters& http);
 
+/// When the certificates of listeners end.
+void write_certificates(Exposition& out, const std::vector<CertificateEnd>& certificates);
+
 // Metrics of a server that serves. Thread-safety: any thread.
 
 /// Commands and their latencies, and items from storing to eviction.

@@ -1,7 +1,9 @@
 // Metrics of commands and items.
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "server/admin/metrics.hpp"
 #include "server/stats/observed_stats.hpp"
@@ -12,22 +14,55 @@ namespace {
 
 using type = Exposition::type;
 
-struct Outcome {
-  counter which;
+/// Commands as the counters and the histogram of latencies name them: in one family, `form` tells the meta form.
+struct KindLabels {
   std::string_view command;
+  std::string_view form;
+};
+constexpr KindLabels labels_of(command_kind kind) {
+  switch (kind) {
+    case command_kind::mg:
+      return {name_of(command_kind::get), "meta"};
+    case command_kind::ms:
+      return {name_of(command_kind::set), "meta"};
+    case command_kind::md:
+      return {name_of(command_kind::remove), "meta"};
+    case command_kind::ma:
+      return {name_of(command_kind::arithmetic), "meta"};
+    case command_kind::range:
+    case command_kind::batch:
+    case command_kind::other:
+      return {name_of(kind), "any"};
+    default:
+      return {name_of(kind), "classic"};
+  }
+}
+
+/// One sum of counters: `also` counts the same outcome of the opposite command.
+struct Outcome {
+  command_kind command;
   std::string_view result;
+  counter which;
+  std::optional<counter> also = std::nullopt;
 };
-/// Commands that have outcomes, in either of their forms.
+/// Commands that have outcomes, in all of their forms.
 constexpr std::array kOutcomes{
-    Outcome{counter::get_hits, "get", "hit"},          Outcome{counter::get_misses, "get", "miss"},
-    Outcome{counter::cmd_set, "set", "done"},          Outcome{counter::delete_hits, "delete", "hit"},
-    Outcome{counter::delete_misses, "delete", "miss"}, Outcome{counter::incr_hits, "incr", "hit"},
-    Outcome{counter::incr_misses, "incr", "miss"},     Outcome{counter::decr_hits, "decr", "hit"},
-    Outcome{counter::decr_misses, "decr", "miss"},     Outcome{counter::touch_hits, "touch", "hit"},
-    Outcome{counter::touch_misses, "touch", "miss"},   Outcome{counter::cas_hits, "cas", "hit"},
-    Outcome{counter::cas_misses, "cas", "miss"},       Outcome{counter::cas_badval, "cas", "changed"},
-    Outcome{counter::cmd_flush, "flush_all", "done"},
+    Outcome{command_kind::get, "hit", counter::get_hits},
+    Outcome{command_kind::get, "miss", counter::get_misses},
+    Outcome{command_kind::set, "done", counter::cmd_set},
+    Outcome{command_kind::remove, "hit", counter::delete_hits},
+    Outcome{command_kind::remove, "miss", counter::delete_misses},
+    Outcome{command_kind::arithmetic, "hit", counter::incr_hits, counter::decr_hits},
+    Outcome{command_kind::arithmetic, "miss", counter::incr_misses, counter::decr_misses},
+    Outcome{command_kind::touch, "hit", counter::touch_hits},
+    Outcome{command_kind::touch, "miss", counter::touch_misses},
 };
+struct CasResult {
+  std::string_view result;
+  counter which;
+};
+constexpr std::array kCasResults{CasResult{"hit", counter::cas_hits}, CasResult{"miss", counter::cas_misses},
+                                 CasResult{"changed", counter::cas_badval}};
 
 /// Bounds of latencies: powers of two minus one, in ns, because the histogram's buckets end there, too.
 constexpr std::array<unsigned, 19> kPowers{11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
@@ -70,7 +105,8 @@ void write_latencies(Exposition& out, const ServingParts& parts) {
   const LatencyCounts counts = latency_counts(parts.network);
   for (std::size_t kind = 0; kind < kCommandKinds; ++kind) {
     const Cumulated sums = cumulated(counts[kind]);
-    out.add_histogram({{"command", name_of(static_cast<command_kind>(kind))}}, bounds, sums.counts, sums.all,
+    const KindLabels labels = labels_of(static_cast<command_kind>(kind));
+    out.add_histogram({{"command", labels.command}, {"form", labels.form}}, bounds, sums.counts, sums.all,
                       sums.sum_s);
   }
   const std::vector<const RequestSampler*>& samplers = parts.network.samplers();
@@ -96,6 +132,7 @@ constexpr std::array kCounted{
     Counted{counter::cmd_meta, "mxkv_meta_commands",
             "Commands in the meta form; each of them counts under its other name, too."},
     Counted{counter::cmd_batch, "mxkv_batches", "Batches (mb)."},
+    Counted{counter::cmd_flush, "mxkv_flushes", "Commands flush_all."},
     Counted{counter::batch_failures, "mxkv_batch_failures", "Batches that failed and changed nothing."},
     Counted{counter::total_items, "mxkv_items_stored", "Items stored since the start."},
     Counted{counter::evictions, "mxkv_evictions", "Items evicted to free memory."},
@@ -128,9 +165,15 @@ void write_ranges(Exposition& out, const ServingParts& parts) {
 
 void write_commands(Exposition& out, const ServingParts& parts) {
   out.family(type::counter, "mxkv_commands",
-             "Commands on single keys, by result; cas and most other commands that store count as set, too.");
+             "Commands on single keys, by result. A get that touches counts as get and touch, a cas as set.");
   for (const Outcome& one : kOutcomes) {
-    out.add({{"command", one.command}, {"result", one.result}}, parts.count(one.which));
+    out.add({{"command", name_of(one.command)}, {"result", one.result}},
+            parts.count(one.which) + (one.also ? parts.count(*one.also) : 0));
+  }
+  out.family(type::counter, "mxkv_cas",
+             "Commands cas, by result: changed means that the item had another unique.");
+  for (const CasResult& one : kCasResults) {
+    out.add({{"result", one.result}}, parts.count(one.which));
   }
   for (const Counted& one : kCounted) {
     out.family(type::counter, one.name, one.help);

@@ -2,7 +2,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
 
 #include "server/admin/metrics.hpp"
 #include "server/store/item/expiry.hpp"
@@ -23,6 +27,14 @@ std::uint64_t resident_bytes() {
     std::fclose(file);
   }
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Without the one that reads them.
+std::uint64_t open_descriptors() {
+  std::error_code unreadable;
+  const std::filesystem::directory_iterator all{"/proc/self/fd", unreadable};
+  const auto count = std::distance(begin(all), end(all));
+  return static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(count - 1, 0));
 }
 
 double seconds_of(const timeval& time) {
@@ -52,6 +64,12 @@ void write_process(Exposition& out, const Health::State& state, const HttpCounte
   out.add_real(seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
   out.family(type::gauge, "process_resident_memory_bytes", "Resident memory of the process.");
   out.add(resident_bytes());
+  out.family(type::gauge, "process_open_fds", "Open file descriptors of the process.");
+  out.add(open_descriptors());
+  rlimit descriptors{};
+  getrlimit(RLIMIT_NOFILE, &descriptors);
+  out.family(type::gauge, "process_max_fds", "Limit of open file descriptors of the process.");
+  out.add(descriptors.rlim_cur);
   out.family(type::gauge, "process_start_time_seconds", "Start time of the process, in seconds since 1970.");
   out.add_real(state.started_unix_s);
   out.family(type::counter, "mxkv_admin_requests", "HTTP requests.");
@@ -70,6 +88,16 @@ void write_process(Exposition& out, const Health::State& state, const HttpCounte
   out.family(type::counter, "mxkv_admin_connections_displaced",
              "HTTP connections that were closed to make room for new ones.");
   out.add(http.displaced);
+}
+
+void write_certificates(Exposition& out, const std::vector<CertificateEnd>& certificates) {
+  out.family(type::gauge, "mxkv_certificate_expiry_timestamp_seconds",
+             "Time at which the certificate of a listener expires, in seconds since 1970.");
+  for (const CertificateEnd& one : certificates) {
+    if (one.unix_s > 0) {
+      out.add({{"listener", one.listener}}, static_cast<std::uint64_t>(one.unix_s));
+    }
+  }
 }
 
 void write_network(Exposition& out, const ServingParts& parts) {

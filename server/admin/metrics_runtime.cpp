@@ -94,6 +94,9 @@ void write_memory(Exposition& out, const ServingParts& parts) {
   out.add(budget.limit_bytes());
   out.family(type::gauge, "mxkv_memory_used_bytes", "Memory in use.");
   out.add(budget.used_bytes());
+  out.family(type::gauge, "mxkv_memory_evicts",
+             "1 if items are evicted when memory is full, 0 if writes are refused (memory.when_full).");
+  out.add(parts.store.evicts() ? 1 : 0);
   out.family(type::gauge, "mxkv_memory_bytes",
              "Memory in use, by purpose; retired is part of items and index, too.");
   for (const auto& [category, name] : kMemoryCategoryNames) {

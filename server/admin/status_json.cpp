@@ -193,7 +193,8 @@ json cluster_of(const ServingParts& parts) {
                                                      : one.presence.role},
                       {"term", one.presence.term},
                       {"position", one.presence.position},
-                      {"owner", one.owner}});
+                      {"owner", one.owner},
+                      {"staleness_ms", one.staleness_ns ? json(*one.staleness_ns / 1'000'000) : json{}}});
   }
   return {{"name", status.cluster},
           {"node", status.node},
@@ -201,8 +202,19 @@ json cluster_of(const ServingParts& parts) {
           {"nodes_alive", status.nodes_alive},
           {"shards", status.shards_of_cluster},
           {"waiting_bytes", status.waiting_bytes},
+          {"lapsed", status.lapsed},
+          {"lacking", status.lacking},
+          {"brokers_silent", status.board_silent},
           {"held", std::move(shards)},
           {"last_error", status.last_error}};
+}
+
+json certificates_of(const std::vector<CertificateEnd>& certificates) {
+  json list = json::array();
+  for (const CertificateEnd& one : certificates) {
+    list.push_back({{"listener", one.listener}, {"ends", one.unix_s}});
+  }
+  return list;
 }
 
 json group_json(const std::string& name, const PrefixSizes::Group& group) {
@@ -215,7 +227,7 @@ json group_json(const std::string& name, const PrefixSizes::Group& group) {
 }  // namespace
 
 std::string status_json(const Health::State& state, const Recorder& recorder, const ServingParts* parts,
-                        bool keys) {
+                        const std::vector<CertificateEnd>& certificates, bool keys) {
   const double now =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   json status{{"version", MXKV_VERSION},
@@ -247,6 +259,7 @@ std::string status_json(const Health::State& state, const Recorder& recorder, co
     status["slow"] = keys ? slow_of(*parts) : json{};
     status["journal"] = journal_of(*parts);
     status["cluster"] = cluster_of(*parts);
+    status["certificates"] = certificates_of(certificates);
   }
   return text_of(status);
 }

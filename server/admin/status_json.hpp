@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/admin/health.hpp"
 #include "server/admin/http_pages.hpp"
@@ -15,7 +16,8 @@ namespace mxkv::server {
 /// `parts` null: the server does not serve yet, or any more. `keys`: include keys and clients. Thread-safety:
 /// the server's thread.
 [[nodiscard]] std::string status_json(const Health::State& state, const Recorder& recorder,
-                                      const ServingParts* parts, bool keys);
+                                      const ServingParts* parts,
+                                      const std::vector<CertificateEnd>& certificates, bool keys);
 
 /// The largest groups, and one for all others.
 [[nodiscard]] std::string prefixes_json(const PrefixSizes& sizes);

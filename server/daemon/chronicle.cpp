@@ -1,6 +1,7 @@
 #include "server/daemon/chronicle.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "config/parse.hpp"
 
@@ -48,9 +49,27 @@ std::string text_of(happening what, const Happenings::Seen& seen, const Chronicl
   return {};
 }
 
-Chronicle::Line::level level_of(happening what) {
+config::log_level level_of(happening what) {
   const bool usual = what == happening::closed_idle || what == happening::flushed || what == happening::slow;
-  return usual ? Chronicle::Line::level::info : Chronicle::Line::level::warning;
+  return usual ? config::log_level::info : config::log_level::warning;
+}
+
+/// As lines in JSON name it: OPERATING.md lists these names, and they do not change.
+std::string_view name_of(happening what) {
+  constexpr std::array<std::string_view, kHappenings> kNames{"wrong_login",
+                                                             "forbidden",
+                                                             "too_many_connections",
+                                                             "too_many_connections_of_client",
+                                                             "closed_unread",
+                                                             "closed_idle",
+                                                             "foreign_protocol",
+                                                             "tls_handshake_failed",
+                                                             "line_too_long",
+                                                             "evicting",
+                                                             "no_memory",
+                                                             "flush_all",
+                                                             "slow_request"};
+  return kNames[static_cast<std::size_t>(what)];
 }
 
 }  // namespace
@@ -66,7 +85,9 @@ std::vector<Chronicle::Line> Chronicle::tell(Time now, Happenings& happenings, c
     for (std::size_t i = 0; i < kHappenings; ++i) {
       const auto what = static_cast<happening>(i);
       if (what != happening::evicted && seen[i].times > 0) {
-        lines.push_back({level_of(what), text_of(what, seen[i], facts)});
+        lines.push_back({.how = level_of(what),
+                         .text = text_of(what, seen[i], facts),
+                         .event = {.name = name_of(what), .times = seen[i].times, .about = seen[i].about}});
       }
     }
     tell_of_eviction(now, seen[static_cast<std::size_t>(happening::evicted)].times, facts, lines);
@@ -82,18 +103,21 @@ void Chronicle::tell_of_eviction(Time now, std::uint64_t evicted, const Facts& f
     last_eviction_ = now;
     if (!eviction_began_) {
       eviction_began_ = now;
-      lines.push_back({Line::level::info, "memory is full (" +
-                                              config::format_size_rounded(facts.memory_used) + " of " +
-                                              config::format_size_rounded(facts.memory_most) +
-                                              "): the least used items are evicted"});
+      lines.push_back({.how = config::log_level::info,
+                       .text = "memory is full (" + config::format_size_rounded(facts.memory_used) + " of " +
+                               config::format_size_rounded(facts.memory_most) + "): items are evicted",
+                       .event = {.name = name_of(happening::evicted), .times = evicted}});
     }
-    lines.push_back({Line::level::debug, "evicted " + std::to_string(evicted) + " items (" +
-                                             config::format_size_rounded(facts.memory_used) + " of " +
-                                             config::format_size_rounded(facts.memory_most) + " are used)"});
+    lines.push_back({.how = config::log_level::debug,
+                     .text = "evicted " + std::to_string(evicted) + " items (" +
+                             config::format_size_rounded(facts.memory_used) + " of " +
+                             config::format_size_rounded(facts.memory_most) + " are used)"});
   } else if (eviction_began_ && now - last_eviction_ >= kEvictionRests) {
     const auto lasted = std::chrono::ceil<std::chrono::seconds>(last_eviction_ - *eviction_began_ + kEvery);
-    lines.push_back({Line::level::info, "eviction has ended: " + std::to_string(evicted_) + " items in " +
-                                            std::to_string(lasted.count()) + " s"});
+    lines.push_back({.how = config::log_level::info,
+                     .text = "eviction has ended: " + std::to_string(evicted_) + " items in " +
+                             std::to_string(lasted.count()) + " s",
+                     .event = {.name = "eviction_ended", .times = evicted_}});
     eviction_began_.reset();
     evicted_ = 0;
   }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "config/options.hpp"
+#include "server/daemon/log_text.hpp"
 #include "server/store/happenings.hpp"
 
 namespace mxkv::server {
@@ -21,9 +23,9 @@ class Chronicle {
   static constexpr std::chrono::seconds kEvictionRests{10};
 
   struct Line {
-    enum class level : std::uint8_t { debug, info, warning };
-    level how = level::info;
+    config::log_level how = config::log_level::info;
     std::string text;
+    LogEvent event{};
   };
   /// Further numbers for the lines.
   struct Facts {

@@ -1,5 +1,6 @@
 #include "server/daemon/command_line.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <utility>
@@ -75,6 +76,67 @@ void add_flags(CLI::App& app, Flags& flags) {
       ->type_name("PATH=VALUE")
       ->allow_extra_args(false);
 }
+
+/// The flags of memcached, and what mxkvd has instead.
+constexpr std::array<runtime::ForeignWord, 55> kFlagsOfMemcached{{
+    {"-p", "memcached's flag; here --listen ADDRESS:PORT, such as --listen 127.0.0.1:11211"},
+    {"--port", "memcached's flag; here --listen ADDRESS:PORT, such as --listen 127.0.0.1:11211"},
+    {"-l", "memcached's flag; here --listen ADDRESS:PORT, such as --listen 0.0.0.0:11211"},
+    {"-s", "memcached's flag; here --listen unix:PATH"},
+    {"--unix-socket", "memcached's flag; here --listen unix:PATH"},
+    {"-a", "memcached's flag; here --set 'listeners=[{path: PATH, mode: \"0660\"}]'"},
+    {"--unix-mask", "memcached's flag; here --set 'listeners=[{path: PATH, mode: \"0660\"}]'"},
+    {"-U", "memcached's flag; there is no UDP here: leave it out"},
+    {"--udp-port", "memcached's flag; there is no UDP here: leave it out"},
+    {"-m", "memcached's flag; here --memory SIZE with a unit, such as --memory 64MiB"},
+    {"--memory-limit", "memcached's flag; here --memory SIZE with a unit, such as --memory 64MiB"},
+    {"-c", "memcached's flag; here --set limits.connections=N"},
+    {"--conn-limit", "memcached's flag; here --set limits.connections=N"},
+    {"-t", "memcached's flag; here --workers N"},
+    {"--threads", "memcached's flag; here --workers N"},
+    {"-d", "memcached's flag; here --daemonize"},
+    {"--daemon", "memcached's flag; here --daemonize"},
+    {"-P", "memcached's flag; here --pid-file PATH"},
+    {"--pidfile", "memcached's flag; here --pid-file PATH"},
+    {"-u", "memcached's flag; mxkvd stays the user that starts it: use runuser -u NAME, or User= of systemd"},
+    {"--user",
+     "memcached's flag; mxkvd stays the user that starts it: use runuser -u NAME, or User= of systemd"},
+    {"-v", "memcached's flag; here --set log.level=debug"},
+    {"--verbose", "memcached's flag; here --set log.level=debug"},
+    {"-V", "memcached's flag; here --version"},
+    {"-M", "memcached's flag; here --set memory.when_full=error"},
+    {"--disable-evictions", "memcached's flag; here --set memory.when_full=error"},
+    {"-I", "memcached's flag; here --set limits.value_bytes=SIZE"},
+    {"--max-item-size", "memcached's flag; here --set limits.value_bytes=SIZE"},
+    {"-R", "memcached's flag; here --set limits.requests_per_turn=N"},
+    {"--max-reqs-per-event", "memcached's flag; here --set limits.requests_per_turn=N"},
+    {"-Y", "memcached's flag; here --set server.auth_file=FILE"},
+    {"--auth-file", "memcached's flag; here --set server.auth_file=FILE"},
+    {"-S", "memcached's flag; SASL follows from --set server.auth_file=FILE"},
+    {"--enable-sasl", "memcached's flag; SASL follows from --set server.auth_file=FILE"},
+    {"-Z", "memcached's flag; here a listener with tls, in a file: --config FILE"},
+    {"--enable-ssl", "memcached's flag; here a listener with tls, in a file: --config FILE"},
+    {"-A", "memcached's flag; here --set server.shutdown_command=true"},
+    {"--enable-shutdown", "memcached's flag; here --set server.shutdown_command=true"},
+    {"-L", "memcached's flag; here --set memory.huge_pages, which is transparent by default"},
+    {"--enable-largepages",
+     "memcached's flag; here --set memory.huge_pages, which is transparent by default"},
+    {"-B", "memcached's flag; each listener speaks all protocols: leave it out"},
+    {"-b", "memcached's flag; there is nothing to set here: leave it out"},
+    {"-f", "memcached's flag; there are no slab classes to set here: leave it out"},
+    {"-n", "memcached's flag; there are no slab classes to set here: leave it out"},
+    {"-C", "memcached's flag; each item has a unique: leave it out"},
+    {"-D", "memcached's flag; any delimiter works here: leave it out"},
+    {"-F", "memcached's flag; here roles, by --set server.auth_file=FILE or a listener's role"},
+    {"-W", "memcached's flag; here roles, by --set server.auth_file=FILE or a listener's role"},
+    {"-X", "memcached's flag; here roles, by --set server.auth_file=FILE or a listener's role"},
+    {"-N", "memcached's flag; here --set server.accept, which is node by default"},
+    {"-e", "memcached's flag; here --set durability.directory=DIR"},
+    {"-i", "memcached's flag; the licence is in the file LICENSE"},
+    {"-k", "memcached's flag; here disable swap, or set MemorySwapMax=0 in the unit"},
+    {"-r", "memcached's flag; here the system's core limit, and --set memory.in_core"},
+    {"-o", "memcached's flag; guides/from-memcached.md has the options that exist here"},
+}};
 
 /// The subcommands and their arguments.
 struct Commands {
@@ -177,7 +239,8 @@ Result<Request> parse_command_line(int count, const char* const* arguments,
   const Commands commands{app, flags};
   const ClusterCommandLine cluster{app};
   try {
-    runtime::parse_words(app, runtime::words_behind_name(count, arguments));
+    runtime::parse_words(app, runtime::words_behind_name(count, arguments),
+                         {.foreign = kFlagsOfMemcached, .options = {}});
   } catch (const CLI::CallForHelp&) {
     return {Information{app.help()}};
   } catch (const CLI::CallForVersion&) {

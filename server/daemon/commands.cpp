@@ -102,6 +102,7 @@ int run_command(const CheckCommand& command) {
   if (command.topology.empty()) {
     static_cast<void>(read_start_files(loaded.options, loaded.findings));
     static_cast<void>(read_certificates(loaded.options, loaded.findings, doubts));
+    look_at_paths(loaded.options, doubts);
   }
   if (!loaded.findings.empty()) {
     // Without a prefix: editors jump to file:line:column.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/describe.hpp"
-#include "config/nearest.hpp"
 #include "protocol/reply.hpp"
+#include "runtime/base/nearest.hpp"
 #include "server/daemon/reload.hpp"
 
 namespace mxkv::server {
@@ -33,7 +33,7 @@ std::string config_lines(const config::DaemonOptions& options, std::string_view 
     paths.push_back(setting.path);
   }
   if (text.empty() && pattern.find_first_of("*?[") == std::string_view::npos) {
-    const std::string near = config::nearest(pattern, paths);
+    const std::string near = runtime::nearest(pattern, paths);
     return "CLIENT_ERROR there is no such option" + (near.empty() ? "" : " (did you mean " + near + "?)") +
            "\r\n";
   }

@@ -108,10 +108,10 @@ struct Log::State {
 
   // The message is escaped already; the rest of a line needs no escaping.
   void set_pattern() {
-    logger.set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","process":%P,"message":"%v"})"
-                            : "%Y-%m-%d %H:%M:%S.%e %l %v");
+    logger.set_pattern(json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","process":%P,%v})"
+                            : "%Y-%m-%d %H:%M:%S.%e%z %l %v");
   }
-  void write(level_enum level, std::string_view text) {
+  void write(level_enum level, std::string_view text, const LogEvent& event = {}) {
     const std::scoped_lock lock{mutex};
     if (!logger.should_log(level)) {
       return;
@@ -119,7 +119,7 @@ struct Log::State {
     const std::uint64_t second = this_second();
     note(rate.take_left_out(second));
     if (rate.allows(second)) {
-      put(level, text);
+      put(level, text, event);
     }
   }
   void note(std::uint64_t left_out) {
@@ -128,8 +128,8 @@ struct Log::State {
                                    std::to_string(rate.rate()) + " a second)");
     }
   }
-  void put(level_enum level, std::string_view text) {
-    logger.log(level, spdlog::string_view_t{json ? json_text(text) : runtime::readable(text)});
+  void put(level_enum level, std::string_view text, const LogEvent& event = {}) {
+    logger.log(level, spdlog::string_view_t{json ? json_members(text, event) : runtime::readable(text)});
   }
 
   mutable std::mutex mutex;  ///< guards all members; lines are rare
@@ -165,6 +165,9 @@ void Log::warning(std::string_view text) {
 }
 void Log::error(std::string_view text) {
   state_->write(spdlog::level::err, text);
+}
+void Log::write(config::log_level level, std::string_view text, const LogEvent& event) {
+  state_->write(level_of(level), text, event);
 }
 
 std::string Log::reopen(const config::LogOptions& options) {

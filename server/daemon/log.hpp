@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/options.hpp"
+#include "server/daemon/log_text.hpp"
 #include "server/net/observe/warning_sink.hpp"
 
 namespace mxkv::server {
@@ -29,6 +30,7 @@ class Log final : public WarningSink {
   void warning(std::string_view text);
   void warn(const std::string& text) override { warning(text); }
   void error(std::string_view text);
+  void write(config::log_level level, std::string_view text, const LogEvent& event);
   void trace(std::string_view text);
   void tell_debug(const std::string& text) override { debug(text); }
   void tell_trace(const std::string& text) override { trace(text); }

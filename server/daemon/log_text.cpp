@@ -16,4 +16,15 @@ std::string json_text(std::string_view text) {
   return quoted.substr(1, quoted.size() - 2);
 }
 
+std::string json_members(std::string_view text, const LogEvent& event) {
+  std::string members = "\"message\":\"" + json_text(text) + '"';
+  if (!event.name.empty()) {
+    members += ",\"event\":\"" + std::string{event.name} + "\",\"times\":" + std::to_string(event.times);
+  }
+  if (!event.about.empty()) {
+    members += ",\"about\":\"" + json_text(event.about) + '"';
+  }
+  return members;
+}
+
 }  // namespace mxkv::server

@@ -20,6 +20,19 @@ bool is_of_this_machine(const std::string& address) {
          (IN6_IS_ADDR_V4MAPPED(&six) != 0 && six.s6_addr[12] == kLoopbackNet);
 }
 
+std::string may_do(config::listener_role role, bool shutdown_command) {
+  switch (role) {
+    case config::listener_role::reader:
+      return "read all items";
+    case config::listener_role::writer:
+      return "read and change all items";
+    case config::listener_role::administrator:
+      break;
+  }
+  return std::string{"read, change and flush all items, change the memory limit and watch other clients"} +
+         (shutdown_command ? ", and end the server" : "");
+}
+
 }  // namespace
 
 std::string warning_of_open(const config::ListenAddress& listen, const config::ServerOptions& options) {
@@ -28,9 +41,8 @@ std::string warning_of_open(const config::ListenAddress& listen, const config::S
   if (!listen.path.empty() || logs_in || shows_certificate || is_of_this_machine(listen.address)) {
     return {};
   }
-  return config::format_listen(listen) +
-         " is open: every client that reaches it may read, change and flush all items, change the " +
-         "memory limit and watch other clients" + (options.shutdown_command ? ", and end the server" : "") +
+  return config::format_listen(listen) + " is open: every client that reaches it may " +
+         may_do(listen.role, options.shutdown_command) +
          (options.auth_file.empty() ? " (to require a login, set server.auth_file)" : " (its auth is none)");
 }
 

@@ -1,6 +1,8 @@
 #include "server/daemon/start_files.hpp"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "server/daemon/log.hpp"
@@ -32,6 +34,22 @@ std::shared_ptr<const TlsContext> read_one(const config::DaemonOptions& options,
 }
 
 }  // namespace
+
+// Whether the daemon's own user may use them is not known here: another user may check the file.
+void look_at_paths(const config::DaemonOptions& options, config::Findings& doubts) {
+  const std::string& directory = options.durability.directory;
+  std::error_code unknown;  // what cannot be looked at is not doubted
+  const std::filesystem::file_status found = std::filesystem::status(directory, unknown);
+  if (std::filesystem::exists(found) && !std::filesystem::is_directory(found)) {
+    doubts.push_back(at(options, "durability.directory", directory + " is not a directory"));
+  }
+  for (const auto& [path, file] : {std::pair{"durability.directory", directory},
+                                   std::pair{"server.pid_file", options.server.pid_file}}) {
+    if (const std::string lack = lack_of_folder(file); !file.empty() && !lack.empty()) {
+      doubts.push_back(at(options, path, lack + ", and mxkvd does not create it"));
+    }
+  }
+}
 
 std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& options,
                                                   config::Findings& findings) {

@@ -20,6 +20,10 @@ namespace mxkv::server {
 [[nodiscard]] std::optional<config::UsersFile> read_start_files(const config::DaemonOptions& options,
                                                                 config::Findings& findings);
 
+/// Doubts about folders that a start needs and does not create: of `durability.directory` and `server.pid_file`.
+/// Thread-safety: any thread.
+void look_at_paths(const config::DaemonOptions& options, config::Findings& doubts);
+
 /// "1 user", "2 users".
 [[nodiscard]] inline std::string count_of_users(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " user" : " users");

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "config/doubts.hpp"
 #include "config/parse.hpp"
 #include "config/without_effect.hpp"
 
@@ -104,7 +105,7 @@ std::vector<std::string> startup_screen(const config::DaemonOptions& options,
   placement.back() +=
       shares ? " (the sum of the nodes' shares)" : " (" + set_by(options, "memory.limit", automatic) + ")";
   placement.back() += options.when_full == config::when_full::evict
-                          ? "; when it is full, the least used items are evicted"
+                          ? "; when it is full, items are evicted"
                           : "; when it is full, writes get SERVER_ERROR out of memory storing object";
   lines.insert(lines.end(), placement.begin(), placement.end());
   lines.push_back(durability_line(options));
@@ -163,6 +164,9 @@ std::vector<std::string> startup_warnings(const config::DaemonOptions& options,
     warnings.push_back(std::to_string(resolved.runtime.workers.size()) +
                        " workers, but the control group allows " + count_of(facts.cgroup_cpus, "CPU") +
                        ": all workers stop when that CPU time is used up");
+  }
+  if (std::string crowd = config::crowd_of_workers(resolved); !crowd.empty()) {
+    warnings.push_back(std::move(crowd));
   }
   for (const config::Finding& idle :
        config::switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size())) {

@@ -42,6 +42,7 @@ Supervisor::Supervisor(Parts& parts, Log& log, const Signals& signals, const con
 }
 
 ending Supervisor::run() {
+  admin_.set_certificates(certificate_ends(doors()));
   admin_.serves();
   if (!notifier_.ready()) {
     log_.warning("NOTIFY_SOCKET takes no message: the service manager is not notified");
@@ -94,17 +95,7 @@ void Supervisor::chronicle(Time now) {
                         .connections_per_client = running_.limits.connections_per_client,
                         .memory_used = budget.used_bytes(),
                         .memory_most = budget.limit_bytes()})) {
-    switch (line.how) {
-      case Chronicle::Line::level::debug:
-        log_.debug(line.text);
-        break;
-      case Chronicle::Line::level::info:
-        log_.info(line.text);
-        break;
-      case Chronicle::Line::level::warning:
-        log_.warning(line.text);
-        break;
-    }
+    log_.write(line.how, line.text, line.event);
   }
 }
 
@@ -177,6 +168,7 @@ bool Supervisor::apply(const config::DaemonOptions& wanted, const config::Resolv
     admin_.change(*std::move(admin));
   }
   admin_.set_config(config::print_yaml(in_force()));
+  admin_.set_certificates(certificate_ends(doors()));
   for (const Change& change : found) {
     const config::Origin* const who = config::find_origin(before, change.path);
     const bool undone = who != nullptr && who->source == kConfigSet && by == "reload";
@@ -225,14 +217,18 @@ void Supervisor::reread_users() {
                        " of users who were removed or changed"));
 }
 
+std::vector<TlsDoor*> Supervisor::doors() const {
+  std::vector<TlsDoor*> all = parts_.network.tls_doors();
+  const std::vector<TlsDoor*> of_admin = admin_.tls_doors();
+  all.insert(all.end(), of_admin.begin(), of_admin.end());
+  return all;
+}
+
 // The old certificates stay if any of the files is invalid.
 Supervisor::CertificatesRead Supervisor::reread_certificates(const std::string& by) {
   std::vector<TlsFlaw> flaws;
   std::vector<std::string> doubts;
-  std::vector<TlsDoor*> doors = parts_.network.tls_doors();
-  const std::vector<TlsDoor*> of_admin = admin_.tls_doors();
-  doors.insert(doors.end(), of_admin.begin(), of_admin.end());
-  const std::size_t listeners = server::reread_certificates(doors, flaws, doubts);
+  const std::size_t listeners = server::reread_certificates(doors(), flaws, doubts);
   for (const TlsFlaw& flaw : flaws) {
     log_.error(by + " refused: tls." + flaw.key + ": " + flaw.what);
   }
@@ -242,6 +238,7 @@ Supervisor::CertificatesRead Supervisor::reread_certificates(const std::string& 
     }
   }
   if (listeners > 0) {
+    admin_.set_certificates(certificate_ends(doors()));
     log_.info(by + ": certificates of " + std::to_string(listeners) +
               (listeners == 1 ? " listener were read" : " listeners were read"));
   }

@@ -68,6 +68,8 @@ class Supervisor final : private HappeningBell {
     std::size_t listeners = 0;  ///< that use them; 0: none does, or the old certificates stay
     std::string flaw;           ///< of a file; empty: none
   };
+  /// Of all listeners that speak TLS.
+  [[nodiscard]] std::vector<TlsDoor*> doors() const;
   /// `by`: the client or signal that asked for it, for the log.
   CertificatesRead reread_certificates(const std::string& by);
   [[nodiscard]] std::string refresh_certificates(const ConfigRequest& request);

@@ -138,23 +138,51 @@ class MetricsBesideStatsTest(MetricsCase):
         seen = self.metrics()
         for command in ("get", "set", "range", "touch", "delete"):
             samples = latency.get(f"{command}:samples")
-            count = seen[f'mxkv_command_duration_seconds_count{{command="{command}"}}']
+            labels = f'command="{command}",form="{"any" if command == "range" else "classic"}"'
+            count = seen[f'mxkv_command_duration_seconds_count{{{labels}}}']
             self.assertEqual(float(samples or 0), count, command)
             buckets = [value for name, value in seen.items()
-                       if name.startswith(f'mxkv_command_duration_seconds_bucket{{command="{command}"')]
+                       if name.startswith(f'mxkv_command_duration_seconds_bucket{{{labels}')]
             self.assertEqual(buckets, sorted(buckets))
             self.assertEqual(buckets[-1], count)
             longest = float(latency.get(f"{command}:max_ns", 0)) / 1e9
-            self.assertLessEqual(seen[f'mxkv_command_duration_seconds_sum{{command="{command}"}}'], longest * count * 1.07)
-        self.assertGreater(seen['mxkv_command_duration_seconds_count{command="get"}'], 50)
+            self.assertLessEqual(seen[f'mxkv_command_duration_seconds_sum{{{labels}}}'], longest * count * 1.07)
+        self.assertGreater(seen['mxkv_command_duration_seconds_count{command="get",form="classic"}'], 50)
+
+    def test_a_command_has_one_name_in_all_metrics(self):
+        self.work()
+        named = {}
+        for sample in self.metrics():
+            family, _, labels = sample.partition("{")
+            if found := re.search(r'\bcommand="([^"]*)"', labels):
+                named.setdefault(family, set()).add(found.group(1))
+        timed, counted = named["mxkv_command_duration_seconds_count"], named["mxkv_commands_total"]
+        self.assertEqual(timed - counted, {"gat", "range", "batch", "other"}, "they have no results, or families of their own")
+        self.assertEqual(counted - timed, set())
+        self.assertEqual(set(named) - {"mxkv_commands_total"}, {f"mxkv_command_duration_seconds_{part}" for part in ("bucket", "count", "sum")})
+
+    def test_the_meta_form_counts_to_the_same_command(self):
+        client = self.client()
+        client.ask(b"flush_all")
+        before = self.metrics()
+        for line in (b"ms meta 1\r\n7", b"ma meta", b"mg meta v", b"md meta"):
+            client.send(line + b"\r\n")
+        client.send(b"mn\r\n")
+        while client.line() != b"MN":
+            pass
+        after = self.metrics()
+        for name, result in (("set", "done"), ("arithmetic", "hit"), ("get", "hit"), ("delete", "hit")):
+            counted = f'mxkv_commands_total{{command="{name}",result="{result}"}}'
+            self.assertEqual(after[counted] - before[counted], 1, name)
+            timed = f'mxkv_command_duration_seconds_count{{command="{name}",form="meta"}}'
+            self.assertEqual(after[timed] - before[timed], 1, name)
 
     def test_workers_of_a_node_add_up_to_all(self):
         self.work()
         seen = self.metrics()
         requests = sum(value for name, value in seen.items() if name.startswith("mxkv_worker_requests_total{"))
-        commands = sum(value for name, value in seen.items() if name.startswith(("mxkv_commands_total{", "mxkv_ranges_total{"))
-                       and 'command="cas"' not in name and 'result="miss"' not in name or name.startswith("mxkv_commands_total{")
-                       and 'result="miss"' in name and "cas" not in name)
+        commands = sum(value for name, value in seen.items() if name.startswith(("mxkv_commands_total{", "mxkv_ranges_total{",
+                                                                                        "mxkv_flushes_total", "mxkv_batches_total")))
         self.assertEqual(requests, commands)
 
 
@@ -219,7 +247,8 @@ class MetricsNamedTest(MetricsCase):
 
     def exists(self, text: str, where: str) -> None:
         samples = self.metrics()
-        names = {name.partition("{")[0] for name in samples} | of_clusters().keys()
+        families = re.findall(r"(?m)^# TYPE (\S+) ", self.scrape().text)  # some have no samples here
+        names = {name.partition("{")[0] for name in samples} | of_clusters().keys() | set(families)
         for name in set(NAMED.findall(text)):
             self.assertIn(name, names, where)
         for name, labels in SELECTOR.findall(text):
@@ -239,8 +268,12 @@ class MetricsNamedTest(MetricsCase):
         for panel in panels:
             self.assertTrue(panel["targets"], panel["title"])
             for target in panel["targets"]:
-                self.assertTrue(NAMED.search(target["expr"]), panel["title"])
+                self.assertTrue(NAMED.search(target["expr"]) or re.search(r"\bup\{", target["expr"]), panel["title"])
                 self.exists(target["expr"], panel["title"])
+        shown = " ".join(target["expr"] for panel in panels for target in panel["targets"])
+        for name in ("up{", "mxkv_overloaded", "process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds",
+                     "mxkv_tls_handshakes_total", "mxkv_certificate_expiry_timestamp_seconds", "mxkv_shard_serves", "mxkv_cluster_waiting_bytes"):
+            self.assertIn(name, shown)
 
     def test_the_rules_for_alerts_do(self):
         text = (ROOT / "server/admin/alerts.yaml").read_text()

@@ -4,6 +4,7 @@ With MXKV_TEST_SHOTS=FOLDER the tests leave a picture of each width and colour s
 """
 
 import base64
+import datetime
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from pathlib import Path
 from harness.daemon import pause, wait_for
 from harness.environment import LONG
 from harness.http import AdminCase
+from harness.tls import TlsCase
 
 try:
     from selenium import webdriver
@@ -50,7 +52,8 @@ def contrast(one: str, other: str) -> float:
 class AdminPageCase(AdminCase):
     def setUp(self):
         super().setUp()
-        self.start_admin("--set", "stats.sample=1", "--set", "stats.slow=1ms", "--set", "limits.connections=50", *self.more())
+        self.start_admin("--set", "stats.sample=1", "--set", "stats.slow=1ms", "--set", "limits.connections=50", *self.more(),
+                         **self.options())
         self.work()
         self.browser = make_browser()
         self.addCleanup(self.browser.quit)
@@ -59,6 +62,10 @@ class AdminPageCase(AdminCase):
     def more(self) -> tuple:
         """More arguments for the server; subclasses override it."""
         return ()
+
+    def options(self) -> dict:
+        """More options of start(); subclasses override it."""
+        return {}
 
     def work(self) -> None:
         client = self.client()
@@ -97,6 +104,14 @@ class AdminPageCase(AdminCase):
         self.browser.find_element(By.CSS_SELECTOR, "#p-form button[type=submit]").click()
         wait_for(lambda: "prefixes" in self.text("#p-note"), "prefixes")
 
+    def shot(self, width: int, scheme: str) -> None:
+        if SHOTS:
+            height = self.script("return document.documentElement.scrollHeight")
+            self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                         {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700})
+            self.wait_polls(1)
+            self.browser.save_screenshot(str(Path(SHOTS) / f"page-{width}-{scheme}.png"))
+
     def assert_quiet(self) -> None:
         """The page's own rules refused nothing, nothing failed, and nothing came from elsewhere."""
         self.assertEqual([entry["message"] for entry in self.browser.get_log("browser")], [])
@@ -134,6 +149,39 @@ class AdminPageTest(AdminPageCase):
         self.assertEqual(self.browser.find_elements(By.CSS_SELECTOR, "img"), [])
         self.assertIn("mxkv", self.browser.title)
         self.assert_quiet()
+
+    def heights(self, selector: str) -> list:
+        return self.script("return [...document.querySelectorAll(arguments[0])].map(one => one.offsetHeight)", selector)
+
+    def test_no_room_is_kept_for_what_is_not_there(self):
+        self.open()
+        self.assertEqual(self.heights("#p-map, #p-scroll, #cluster, #certificates, #journal"), [0] * 5)
+        [slow] = self.heights(".scroll:has(#t-slow)")
+        self.assertLess(slow, 100 + 60 * len(self.browser.find_elements(By.CSS_SELECTOR, "#t-slow tbody tr")))
+
+    def test_the_browser_keeps_an_hour_of_history(self):
+        self.open()
+        points = "return (document.querySelector('#c-requests path.line').getAttribute('d').match(/[ML]/g) || []).length"
+        # An hour of seconds, as if the page had been open for so long.
+        self.script("const now = Math.floor(status.time); for (let i = 1; i < 5000; ++i) past.seconds[now - i] ??= [5, 1000, 9000, 1, 0];")
+        self.wait_polls(2)
+        self.assertLessEqual(self.script("return Object.keys(past.seconds).length"), 3610, "older seconds are dropped")
+        for seconds, span in ((900, "15 min"), (3600, "1 h"), (180, "3 min")):
+            self.browser.find_element(By.CSS_SELECTOR, f'.ranges button[data-seconds="{seconds}"]').click()
+            self.assertEqual(self.text(".ranges button[aria-pressed=true]"), span)
+            self.assertIn(f"in the last {span}, now", self.script("return document.querySelector('#c-requests svg').getAttribute('aria-label')"))
+            if seconds > 180:
+                self.assertGreaterEqual(self.script(points), 178)
+        self.shot_of("history")
+        self.browser.refresh()
+        self.wait_polls(2)
+        self.assertGreater(self.script("return Object.keys(past.seconds).length"), 3000, "a page that is loaded again goes on")
+        self.assert_quiet()
+
+    def shot_of(self, name: str) -> None:
+        if SHOTS:
+            self.browser.find_element(By.CSS_SELECTOR, '.ranges button[data-seconds="3600"]').click()
+            self.browser.save_screenshot(str(Path(SHOTS) / f"page-{name}.png"))
 
     def test_prefixes_are_tiles_that_open(self):
         self.open()
@@ -180,14 +228,6 @@ class AdminPageTest(AdminPageCase):
                 self.assertLess(shift, 0.02)
                 self.shot(width, "light")
 
-    def shot(self, width: int, scheme: str) -> None:
-        if SHOTS:
-            height = self.script("return document.documentElement.scrollHeight")
-            self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                         {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700})
-            self.wait_polls(1)
-            self.browser.save_screenshot(str(Path(SHOTS) / f"page-{width}-{scheme}.png"))
-
     def test_it_is_light_or_dark_as_the_reader_likes_and_legible_in_both(self):
         grounds = set()
         for scheme in ("light", "dark"):
@@ -223,7 +263,7 @@ class AdminPageTest(AdminPageCase):
         self.assertEqual(without, [])
         self.assertEqual(self.script("return [...document.querySelectorAll('th')].filter(one => one.scope !== 'col').length"), 0)
         label = self.script("return document.querySelector('#c-requests svg').getAttribute('aria-label')")
-        self.assertRegex(label, r"^Requests per second in the last three minutes, now ")
+        self.assertRegex(label, r"^Requests per second in the last 3 min, now ")
         self.assertEqual(self.browser.find_element(By.ID, "state").get_attribute("role"), "status")
 
     def test_a_server_that_is_gone_is_told_and_found_again(self):
@@ -246,6 +286,28 @@ class AdminPageTest(AdminPageCase):
         for client in clients:
             client.close()
         wait_for(lambda: self.text("#state-text") == "ready", "ready again", 30)
+
+
+class AdminPageTlsTest(AdminPageCase, TlsCase):
+    """Some clients' listeners speak TLS."""
+
+    def more(self) -> tuple:
+        soon, key = self.root.sign("soon", until=datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3, hours=1))
+        return ("--set", f"listeners=[127.0.0.1:0, {{port: 0, tls: {{certificate: {self.server}, key: {self.key}}}}}, "
+                         f"{{port: 0, tls: {{certificate: {soon}, key: {key}}}}}]")
+
+    def options(self) -> dict:
+        return {"listen": ()}
+
+    def test_certificates_are_shown_with_their_ends(self):
+        self.open()
+        shown = [one.text for one in self.browser.find_elements(By.CSS_SELECTOR, "#n-certificates dd")]
+        self.assertEqual(len(shown), 2)
+        self.assertRegex(shown[0], r"^until \d{4}-\d\d-\d\d, (29|30) days$")
+        self.assertRegex(shown[1], r"^until \d{4}-\d\d-\d\d, 3 days$")
+        self.assertEqual([one.text for one in self.browser.find_elements(By.CSS_SELECTOR, "#n-certificates dd.soon")], shown[1:])
+        self.shot(1280, "certificates")
+        self.assert_quiet()
 
 
 class AdminPageLoginTest(AdminPageCase):

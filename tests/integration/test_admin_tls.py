@@ -1,6 +1,8 @@
 """Administration by HTTPS: the same TLS as clients' listeners have, and that hostile handshakes stop only themselves."""
 
 import contextlib
+import datetime
+import json
 import os
 import re
 import signal
@@ -77,6 +79,27 @@ class AdminTlsTest(AdminTlsCase):
         self.addCleanup(client.close)
         client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
         self.assertTrue(read_all(client).endswith(b"\n"), "an end that was cut off would be an error")
+
+    def ends(self) -> list:
+        """When each listener's certificate ends, by the metrics, in the order of their ports."""
+        prefix = 'mxkv_certificate_expiry_timestamp_seconds{listener="127.0.0.1:'
+        found = {int(name[len(prefix):-2]): value for name, value in self.metrics(where=self.plain_port).items() if name.startswith(prefix)}
+        return [found[port] for port in sorted(found)]
+
+    def test_the_ends_of_certificates_are_metrics_and_follow_a_reload(self):
+        self.serve_admin()
+        [end] = wait_for(self.ends, "the end of a certificate")
+        told = subprocess.run(["openssl", "x509", "-in", str(self.server), "-noout", "-enddate"], capture_output=True, text=True, check=True)
+        self.assertEqual(end, ssl.cert_time_to_seconds(told.stdout.strip().partition("=")[2]))
+        [shown] = json.loads(self.get_secure("/status.json").text)["certificates"]
+        self.assertEqual((shown["listener"], shown["ends"]), (f"127.0.0.1:{self.secure_port}", end))
+        soon = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(days=3)
+        certificate, key = self.root.sign("soon", until=soon)
+        for old, new in ((self.server, certificate), (self.key, key)):
+            os.replace(new, old)
+        self.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.ends() == [soon.timestamp()], "the end of the new certificate")
+        self.end()
 
     def test_openssl_gets_a_page(self):
         self.serve_admin()

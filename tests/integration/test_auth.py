@@ -111,6 +111,36 @@ class AuthTest(DaemonCase):
         self.assertEqual(self.client(open_port).stats()["auth_errors"], "0")
         self.end()
 
+    def test_a_listener_without_login_gives_its_clients_the_role_that_it_names(self):
+        users = self.directory / "users"
+        users.write_text("ann:secret\n")
+        self.write_config("listeners:\n  - 127.0.0.1:0\n  - {address: 127.0.0.1, port: 0, auth: none, role: reader}\n"
+                          f"  - {{address: 127.0.0.1, port: 0, auth: none, role: writer}}\nserver: {{auth_file: {users}}}\n")
+        self.start(listen=())
+        asks, reads, writes = self.ports()
+        forbidden = b"CLIENT_ERROR forbidden"
+        for _ in range(8):  # of all workers
+            writer, reader = self.client(writes), self.client(reads)
+            self.assertEqual(writer.set(b"k", b"v"), b"STORED")
+            self.assertEqual(writer.ask(b"flush_all"), forbidden)
+            self.assertEqual(reader.get(b"k"), b"v")
+            self.assertEqual(reader.set(b"k", b"w"), forbidden)
+            self.assertEqual(reader.ask(b"flush_all"), forbidden)
+            self.assertEqual(reader.ask(b"ms k 1\r\n7"), forbidden)
+            self.assertIn("curr_items", reader.stats())
+        self.wait_log("forbidden to tcp:127.0.0.1:")
+        self.assertIn(" without a login: ", self.log())
+        # The role stays when the users are read again, and a login still gives the user's rights.
+        users.write_text("ann:secret\neve:new\n")
+        self.process.send_signal(signal.SIGHUP)
+        self.wait_log("2 users may authenticate")
+        self.assertEqual(reader.get(b"k"), b"v")
+        self.assertEqual(reader.set(b"k", b"w"), forbidden)
+        inside = self.client(asks)
+        self.assertEqual(self.log_in(inside, b"ann secret"), b"STORED")
+        self.assertEqual(inside.ask(b"flush_all"), b"OK")
+        self.end()
+
     def test_a_listener_that_asks_where_there_are_no_users_starts_nothing(self):
         self.write_config("listeners:\n  - {port: 0, auth: required}\n")
         code, errors = self.run_to_end(listen=())

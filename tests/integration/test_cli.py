@@ -1,12 +1,14 @@
 """mxkv-cli, one command by its arguments: every command, its exit code, its text and its JSON."""
 
 import re
+import signal
 import socket
+import subprocess
 import threading
 
 from cli_case import CliCase
-from harness import Options
-from harness.environment import scaled
+from harness import Options, environment
+from harness.environment import patience, scaled
 
 _BINARY = "\\x00\\xff key"  # in the form that --escaped takes
 
@@ -18,6 +20,9 @@ class CliItemsTest(CliCase):
         self.assertEqual(self.out("set", "b", "-", stdin=b"two\nlines"), "stored\n")
         self.assertEqual(self.out("get", "a", "b"), 'a one\nb "two\\nlines"\n')
         self.assertEqual(self.out("get", "nobody", code=1), "(not found)\n")
+        self.assertEqual(self.out("get", "a", "nobody", code=1), "a one\nnobody (not found)\n")
+        self.assertEqual(self.out("get", "none", "nobody", code=1), "none (not found)\nnobody (not found)\n")
+        self.assertEqual(self.out("GET", "a"), "one\n", "in any case")
         self.assertEqual(self.out("delete", "a", "nobody", code=1), "deleted\n(not found)\n")
         self.assertIsNone(self.client.get(b"a"))
 
@@ -66,6 +71,25 @@ class CliItemsTest(CliCase):
         self.assertEqual(self.out(stdin=b"set '[x,y]' script\nget [x,y]\ndelete [x,y] ++\n"), "stored\nscript\ndeleted\n(not found)\n")
         self.assertEqual([self.client.get(key) for key in (b"x", b"y", b"a", b"b")], [b"of x", b"of y", b"of a", b"of b"])
         self.assertIsNone(self.client.get(b"[x,y]"))
+
+    def test_times_to_live_have_units(self):
+        for text, least, most in (("90", 80, 90), ("90s", 80, 90), ("2min", 110, 120), ("1h", 3590, 3600), ("2d", 172790, 172800)):
+            self.assertEqual(self.out("set", "k", "v", "--ttl", text), "stored\n")
+            self.assertIn(self.documents("get", "k")[0]["ttl"], range(least, most + 1), text)
+        self.assertEqual(self.out("touch", "k", "--ttl", "1h"), "touched\n")
+        self.assertEqual(self.out("touch-prefix", "k", "--ttl", "0"), "touched 1 items\n")
+        self.assertEqual(self.documents("get", "k")[0]["ttl"], -1)
+        self.assertIn(b"'1y' is no time: write seconds, or 90s, 10min, 1h, 7d", self.cli("set", "k", "v", "--ttl", "1y", code=2).stderr)
+
+    def test_a_reader_that_has_seen_enough_ends_it_silently(self):
+        self.client.send(b"".join(b"set key%06d 0 0 1 noreply\r\nv\r\n" % number for number in range(50_000)))
+        self.assertEqual(self.client.ask(b"mn"), b"MN")
+        for command in ("scan", "export"):
+            done = subprocess.run(["bash", "-c", '"$0" "$@" | head -2; echo "${PIPESTATUS[0]}"', environment.MXKV_CLI, "--server",
+                                   f"127.0.0.1:{self.server.port}", command], capture_output=True, timeout=patience(60), check=False,
+                                  env=self.variables(), restore_signals=True)
+            self.assertEqual(done.stdout.splitlines()[-1], str(128 + signal.SIGPIPE).encode(), done)
+            self.assertEqual(done.stderr, b"")
 
     def test_an_empty_value_takes_no_other_word(self):
         self.cli("set", "k", "v")
@@ -174,7 +198,31 @@ class CliServerTest(CliCase):
         self.assertRegex(self.out("ping"), r"^127\.0\.0\.1:\d+ 1\.6\.45-mxkv\S+ \S+\n$")
         self.assertIn("\ncurr_items ", self.out("stats"))
         self.assertEqual(self.documents("stats", "settings")[0]["evictions"], "on")
-        self.assertIn(b"the server replied: ERROR", self.cli("stats", "nonsense", code=4).stderr)
+        self.assertIn(b"the server has no statistics nonsense", self.cli("stats", "nonsense", code=4).stderr)
+
+    def test_options_and_clients_are_for_people_or_objects(self):
+        self.assertRegex(self.out("config", "get", "limits.pipeline"), r"^limits\.pipeline: 1024  # \S.*, changes at once\n$")
+        [option] = self.documents("config", "get", "limits.pipeline")
+        self.assertEqual((option["option"], option["value"], option["changes_at_once"]), ("limits.pipeline", 1024, True))
+        [listeners] = self.documents("config", "get", "listeners")
+        self.assertIsInstance(listeners["value"], list)
+        self.assertFalse(listeners["changes_at_once"])
+        self.assertEqual(self.documents("config", "set", "limits.pipeline", "1024"), [{"reply": "OK"}])
+        self.client.ask(b"client name tester")
+        [named] = [one for one in self.documents("clients", "list") if one["name"] == "tester"]
+        self.assertIsInstance(named["id"], int)
+        self.assertRegex(self.out("clients", "list"), r"^id +cfd +addr +listen +name .*\n(?s:.*) tester ")
+        self.assertEqual(self.documents("clients", "kill", str(named["id"])), [{"reply": "OK 1"}])
+        self.client = self.connect()
+
+    def test_info_and_slow_are_for_people_or_objects(self):
+        self.cli("set", "k", "v", "--ttl", "2h")
+        self.client.get(b"k")
+        text = self.out("info", "k")
+        self.assertRegex(text, r"(?m)^  expires +in (2h00m|1h59m)$")
+        self.assertRegex(text, r"(?m)^  last access +\ds ago$")
+        self.assertRegex(text, r"(?m)^  read before +yes$")
+        self.assertIn("exp", self.documents("info", "k")[0])
 
     def test_latency_hot_and_slow(self):
         for _ in range(50):
@@ -263,6 +311,13 @@ class CliFailuresTest(CliCase):
                           ("get", "x" * 251), ("get", ""), ("--timeout", "-1", "ping")):
             done = self.cli(*arguments, code=2)
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+
+    def test_unknown_words_are_answered(self):
+        for arguments, told in ((("gte", "user:1"), "there is no command gte, did you mean get?"),
+                                (("-p", "11211", "get", "k"), "-p: here --server HOST:PORT"),
+                                (("get", "k", "--ful"), "there is no option --ful, did you mean --full?"),
+                                (("del", "k"), "del: here delete KEY...")):
+            self.assertEqual(self.cli(*arguments, code=2).stderr.decode(), f"mxkv-cli: {told}\n")
 
     def test_what_the_server_refuses(self):
         done = self.cli("incr", "word", code=4) if self.client.set(b"word", b"x") == b"STORED" else None

@@ -62,6 +62,26 @@ class CliShellTest(CliCase):
         shell.type("pin\t\r")
         shell.expect("1.6.45-mxkv")
 
+    def test_keys_are_completed_by_what_all_of_them_have_in_common(self):
+        for number in range(1000):
+            self.client.set(b"user%d" % (1000 + number), b"x")
+        self.client.set(b"user:1", b"x")
+        self.client.set(b"user9", b"value of user9")
+        shell = self.shell()
+        shell.type("get us\t9\t\r")  # a 1, which only the first hundred keys share, would make another key
+        shell.expect("value of user9")
+        shell.expect("> ")
+        shell.type("scan user\t")
+        shell.expect("user1000")
+        shell.expect("... and more: type another letter, or scan")
+        shell.type("\x03")
+        shell.expect("> ")
+        shell.type("config get limits.pip\t\r")
+        shell.expect("limits.pipeline: ")
+        shell.expect("> ")
+        shell.type("con\tge\t limits.batch_l\t\r")
+        shell.expect("limits.batch_lines: ")
+
     def test_ctrl_c_ends_what_runs_and_drops_a_line_but_not_the_shell(self):
         shell = self.shell()
         shell.type("set dropped 1")

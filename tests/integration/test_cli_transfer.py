@@ -49,10 +49,10 @@ class CliTransferTest(TransferCase):
         for form in _FORMS:
             for more in ((), ("--uncompressed",)) if form == "binary" else ((),):
                 done = self.cli("export", "--format", form, *more, "-o", str(self.file), "--overwrite")
-                self.assertIn(b"exported %d items: " % len(before), done.stderr)
+                self.assertIn(b"exported %d items, " % len(before), done.stderr)
                 self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["dump"])
                 self.clear()
-                self.assertIn(b"imported %d items: " % len(before), self.cli("import", str(self.file)).stderr)
+                self.assertIn(b"imported %d items, " % len(before), self.cli("import", str(self.file)).stderr)
                 self.assertEqual(self.items(), before)
                 self.assertIn(self.documents("get", "key:0000004")[0]["ttl"], range(4000, 5001))
                 self.assertEqual(self.documents("get", "key:0000001")[0]["ttl"], -1)
@@ -73,12 +73,21 @@ class CliTransferTest(TransferCase):
         self.cli("import", "-", stdin=out)
         self.assertEqual(self.out("scan"), "key:0000010\nkey:0000011\n")
 
+    def test_a_file_of_another_kind_is_named_so(self):
+        for text in (b"hello\n", b"set a 1\nset b 2\nset c 3\n", b"MXKVdump of something else"):
+            self.file.write_bytes(text)
+            done = self.cli("import", str(self.file), code=6)
+            self.assertIn(b"dump: is not an export of mxkv-cli", done.stderr)
+        self.file.write_bytes(b"MXKVDUM")
+        self.assertIn(b"it was truncated", self.cli("import", str(self.file), code=6).stderr)
+
     def test_modes_keep_or_replace_what_is_there(self):
         self.fill(3, b"old")
         self.cli("export", "-o", str(self.file))
         self.fill(1, b"new")
         self.client.ask(b"delete key:0000002")
-        self.assertIn(b"2 not stored", self.cli("import", str(self.file)).stderr)
+        done = self.cli("import", str(self.file))
+        self.assertRegex(done.stderr, rb"^imported 1 of 3 items, [^;]*; 2 not stored because of --mode add\n$")
         self.assertEqual(self.out("scan", "--values"), "key:0000000 new\nkey:0000001 old\nkey:0000002 old\n")
         self.client.ask(b"delete key:0000002")
         self.assertIn(b"1 not stored", self.cli("import", str(self.file), "--mode", "replace").stderr)

@@ -135,6 +135,21 @@ class CheckTest(ConfigCase):
         # The daemon prints the same, and starts nothing.
         self.assertEqual(self.refused("--config", file), [f"mxkvd: {error}" for error in errors])
 
+    def test_doubts_about_folders_and_workers_are_warnings(self):
+        workers = len(os.sched_getaffinity(0)) + 3
+        file = self.file(f"workers: {workers}\nserver: {{pid_file: /nosuch/x}}\ndurability: {{directory: /nosuch/d/e}}\n")
+        done = run("check", file)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{file}:3:25: warning: durability.directory: the folder /nosuch/d does not exist", done.stderr)
+        self.assertIn(f"{file}:2:20: warning: server.pid_file: the folder /nosuch does not exist", done.stderr)
+        self.assertRegex(done.stderr, rf"{file}:1:10: warning: workers: {workers} workers share \d+ CPUs?: ")
+
+    def test_unknown_flags_are_answered(self):
+        self.assertEqual(self.refused("--memroy", "1GiB"), ["mxkvd: there is no option --memroy, did you mean --memory?"])
+        self.assertEqual(self.refused("-p", "11211", "-m", "64"),
+                         ["mxkvd: -p: memcached's flag; here --listen ADDRESS:PORT, such as --listen 127.0.0.1:11211; "
+                          "-m: memcached's flag; here --memory SIZE with a unit, such as --memory 64MiB"])
+
     def test_a_file_of_many_unknown_keys_is_refused_while_one_waits(self):
         count = campaign(300_000)
         file = self.file("".join(f"key{number}: 1\n" for number in range(count)))

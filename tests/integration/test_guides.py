@@ -77,6 +77,10 @@ class MemcachedFlagsTest(unittest.TestCase):
         self.assertGreater(len(extended), 20)
         rows = {flag for row in re.findall(r"(?m)^\| (`-[^|]*) \|", text) for flag in re.findall(r"`-o ([a-z_*]+)|`(-\w)|`([a-z_*]+)", row)}
         named = {part for flag in rows for part in flag if part}
+        for flag in flags - {"-h"}:
+            done = subprocess.run([environment.MXKVD, flag, "1"], capture_output=True, text=True, check=False)
+            self.assertRegex(done.stderr, rf"^mxkvd: {flag}: memcached's flag; \S", "the server answers what the guide says")
+            self.assertEqual(done.returncode, 2)
         starts = tuple(name[:-1] for name in named if name.endswith("*"))
         self.assertEqual(flags - named - {"-o"}, set())
         self.assertEqual({flag for flag in extended if flag not in named and not flag.startswith(starts)}, set())

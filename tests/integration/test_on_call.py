@@ -119,10 +119,9 @@ class OnCallTest(AdminCase, TlsCase):
         self.assertIn("shop:price", json.dumps(status["hot"]))
 
     def the_list_of_clients_tells_who_wrote_most(self):
-        def written(line: str) -> int:
-            return int(re.search(r"\bread=(\d+)", line).group(1))
-        lines = [line for line in self.cli("clients", "list").splitlines() if "read=" in line]
-        self.assertIn("user=nightly", max(lines, key=written))
+        clients = [json.loads(line) for line in self.cli("--json", "clients", "list").splitlines()]
+        self.assertEqual(max(clients, key=lambda client: client["read"])["user"], "nightly")
+        self.assertRegex(self.cli("clients", "list"), r"^id +cfd +addr .*\n(?s:.*) nightly ")
 
     def hot_and_slow_tell_what_is_asked(self):
         self.assertIn("shop:price", self.cli("hot"))

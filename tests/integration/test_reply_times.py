@@ -90,7 +90,7 @@ class ReplyTimesTest(FaultyDiskCase, AdminCase, TlsCase):
 
     def longest_of_metrics(self) -> float:
         """The upper bound of the last non-empty bucket."""
-        prefix = 'mxkv_command_duration_seconds_bucket{command="set",le="'
+        prefix = 'mxkv_command_duration_seconds_bucket{command="set",form="classic",le="'
         buckets = {float(name[len(prefix):-2]): value for name, value in self.metrics().items() if name.startswith(prefix)}
         return min(bound for bound, value in buckets.items() if value == buckets[float("inf")]) * 1e9
 

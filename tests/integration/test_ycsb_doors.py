@@ -1,6 +1,7 @@
 """The load client if the server requires TLS, a certificate or a login; and its messages about refusals."""
 
 import json
+import re
 
 from harness import mxkv_only
 from harness.beside import load_tests  # noqa: F401
@@ -72,6 +73,43 @@ class DoorTest(TlsCase):
             self.assertIn(f"\n  {word}", told)
         self.assertIn("Usage: mxkv-ycsb load", run_load_client("load", "--help").out)
         self.assertIn("Usage: mxkv-ycsb merge", run_load_client("merge", "--help").out)
+
+    def test_help_has_examples_and_unknown_words_are_answered(self):
+        for words in (("--help",), ("load", "--help"), ("run", "--help")):
+            self.assertIn("mxkv-ycsb run --workload a --recordcount 1000000", run_load_client(*words).out)
+        self.assertRegex(run_load_client("--version").out, r"^mxkv-ycsb \d+\.\d+\.\d+\n$")
+        for words, told in ((("run", "--recordcuont", "5"), "there is no option --recordcuont, did you mean --recordcount?"),
+                            (("run", "--port", "1"), "--port: here --server HOST:PORT"),
+                            (("run", "--ratio", "1:10"), "--ratio: here --readproportion P and --updateproportion P"),
+                            (("lod",), "there is no command lod, did you mean load?")):
+            done = run_load_client(*words)
+            self.assertEqual((done.code, done.err.splitlines()[0]), (2, told))
+
+    def test_a_failure_names_its_operation_key_and_reason(self):
+        self.serve()
+        port = self.ports()[1]
+        self.assertEqual(self.load(port, "--recordcount", 500).code, 0)
+        where = ("--server", f"127.0.0.1:{port}", "--operationcount", 5000)
+        missing = run_load_client("run", "--workload", "c", "--recordcount", 2000, *where)
+        self.assertEqual(missing.code, 1)
+        self.assertRegex(missing.err, r"\d+ operations failed; the first: READ user\d+: the record is missing \(were the records loaded")
+        self.assertEqual(run_load_client("run", "--workload", "c", "--recordcount", 2000, "--allow-misses", *where).code, 0)
+        client = self.client(port)
+        client.send(b"mr user p k A1000\r\nmn\r\n")
+        keys = []
+        while (line := client.line()) != b"MN":
+            keys += re.findall(rb" k(user\d+)", line)
+        self.assertEqual(len(keys), 500)
+        self.assertEqual(client.ask(b"delete " + keys[7]), b"DELETED")
+        skipped = run_load_client("run", "--workload", "e", "--recordcount", 500, "-p", "insertproportion=0", *where)
+        self.assertEqual(skipped.code, 1)
+        self.assertIn("the first with a wrong reply: SCAN user", skipped.err)
+        self.assertIn(keys[7].decode(), skipped.err)
+        self.assertEqual(client.set(keys[7], b"another program's"), b"STORED")
+        changed = run_load_client("run", "--workload", "c", "--recordcount", 500, *where)
+        self.assertIn(f"the first with a wrong reply: READ {keys[7].decode()}: the value is not one that mxkv-ycsb writes for this key",
+                      changed.err)
+        self.end()
 
     def test_merging_tells_what_does_not_go_together(self):
         self.serve()

@@ -1,5 +1,7 @@
 #include "protocol/clients/cli/interrupt.hpp"
 
+#include <unistd.h>
+
 #include <csignal>
 
 #include "protocol/clients/cli/failure.hpp"
@@ -37,6 +39,12 @@ void check_interrupt() {
   if (interrupted()) {
     throw Failure(Outcome::interrupted, "interrupted");
   }
+}
+
+void end_by_closed_pipe() {
+  ::signal(SIGPIPE, SIG_DFL);
+  ::raise(SIGPIPE);
+  ::_exit(128 + SIGPIPE);
 }
 
 }  // namespace mxkv::cli

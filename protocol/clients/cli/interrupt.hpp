@@ -13,5 +13,7 @@ void catch_interrupts();
 void forget_interrupt() noexcept;
 /// Throws Failure (Outcome::interrupted) after SIGINT.
 void check_interrupt();
+/// Ends the process without a word, by SIGPIPE, as programs in a pipeline do when nobody reads their output any more.
+[[noreturn]] void end_by_closed_pipe();
 
 }  // namespace mxkv::cli

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -60,6 +61,24 @@ void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
                "Keys and values in arguments have escapes: \\n \\t \\0 \\\\ \\xNN");
 }
 
+/// Words of redis-cli and others, and what mxkv-cli has instead.
+constexpr std::array<runtime::ForeignWord, 14> kForeign{{
+    {"-p", "here --server HOST:PORT"},
+    {"--port", "here --server HOST:PORT"},
+    {"--host", "here --server HOST:PORT"},
+    {"-a", "here --user NAME, with MXKV_PASSWORD or --password-file"},
+    {"--pass", "here --user NAME, with MXKV_PASSWORD or --password-file"},
+    {"--cacert", "here --tls --ca FILE"},
+    {"keys", "here scan [PREFIX]"},
+    {"mget", "here get KEY..."},
+    {"del", "here delete KEY..."},
+    {"ttl", "here info KEY, or get --full KEY"},
+    {"expire", "here touch KEY --ttl TIME"},
+    {"flush_all", "here raw flush_all"},
+    {"flushall", "here raw flush_all"},
+    {"monitor", "here watch"},
+}};
+
 int tell(Outcome outcome, const std::string& text) {
   complain("mxkv-cli: " + text);
   return static_cast<int>(outcome);
@@ -77,6 +96,7 @@ int parse_and_run(int count, const char* const* arguments) {
   app.set_version_flag("--version", std::string("mxkv-cli ") + MXKV_VERSION);
   app.footer(kFooter);
   app.require_subcommand(0, 1);
+  app.ignore_case();
   app.fallthrough();
   Settings settings;
   bool keep_going = false;
@@ -87,7 +107,8 @@ int parse_and_run(int count, const char* const* arguments) {
     actions[sub] = command.declare(*sub);
   }
   try {
-    runtime::parse_words(app, runtime::words_behind_name(count, arguments));
+    runtime::parse_words(app, runtime::words_behind_name(count, arguments),
+                         {.foreign = kForeign, .options = {}});
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return 0;

@@ -10,6 +10,7 @@
 
 #include "protocol/clients/cli/connection/password.hpp"
 #include "protocol/clients/cli/failure.hpp"
+#include "protocol/clients/cli/interrupt.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/command_table.hpp"
 #include "runtime/base/readable.hpp"
@@ -17,9 +18,17 @@
 namespace mxkv::cli {
 namespace {
 
+/// The reader of a pipe that has seen enough, such as head, is no failure to tell.
+[[noreturn]] void fail_to_print() {
+  if (errno == EPIPE) {
+    end_by_closed_pipe();
+  }
+  throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
+}
+
 void write_out(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size()) {
-    throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
+    fail_to_print();
   }
 }
 
@@ -96,7 +105,7 @@ void Session::clear_terminal() {
 
 void Session::flush() {
   if (std::fflush(stdout) != 0) {
-    throw Failure(Outcome::file, "standard output: " + std::generic_category().message(errno));
+    fail_to_print();
   }
 }
 

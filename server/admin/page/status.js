@@ -51,7 +51,9 @@ const clock = (unix) => new Date(unix * 1000).toLocaleTimeString("en-GB");
 
 // --- Charts ---
 
-const kSeconds = 180;
+const kPoints = 180;
+let shownSeconds = 180;
+const spanText = (s) => s < 3600 ? `${Math.round(s / 60)} min` : `${s / 3600} h`;
 /// A round number above `value`, in steps of 1, 2, 5.
 function roundAbove(value) {
   if (!(value > 0)) return 1;
@@ -72,7 +74,7 @@ function path(values, x, y) {
 function spark(id, values, most) {
   const box = byId(id), width = box.clientWidth, height = box.clientHeight;
   const top = most || Math.max(1e-9, ...values.filter((v) => v !== null));
-  const x = (i) => width * (i + kSeconds - values.length) / (kSeconds - 1);
+  const x = (i) => width * (i + kPoints - values.length) / (kPoints - 1);
   const y = (value) => height - 2 - (height - 4) * Math.min(1, value / top);
   const svg = drawn("svg", { "aria-hidden": "true" });
   svg.append(drawn("path", { class: "line", d: path(values, x, y) }));
@@ -85,7 +87,7 @@ function chart(id, lines, options) {
   const present = lines.flat().filter((v) => v !== null);
   const most = options.most || roundAbove(Math.max(0, ...present));
   const length = lines[0].length;
-  const x = (i) => left + (width - left - right) * (i + kSeconds - length) / (kSeconds - 1);
+  const x = (i) => left + (width - left - right) * (i + kPoints - length) / (kPoints - 1);
   const y = (value) => top + (height - top - bottom) * (1 - Math.min(1, value / most));
   const svg = drawn("svg", { role: "img", "aria-label": options.label(lines) });
   for (const part of [0, 0.5, 1]) {
@@ -93,8 +95,9 @@ function chart(id, lines, options) {
     svg.append(drawn("line", { class: "grid", x1: left, x2: width - right, y1: at, y2: at }));
     svg.append(drawn("text", { x: left - 8, y: at + 4, "text-anchor": "end" }, options.format(most * part)));
   }
-  for (const [ago, text, anchor] of [[180, "3 min ago", "start"], [120, "2 min", "middle"], [60, "1 min", "middle"], [0, "now", "end"]]) {
-    svg.append(drawn("text", { x: left + (width - left - right) * (1 - ago / kSeconds), y: height - 3, "text-anchor": anchor }, text));
+  for (const [part, anchor] of [[1, "start"], [2 / 3, "middle"], [1 / 3, "middle"], [0, "end"]]) {
+    const text = part === 0 ? "now" : spanText(shownSeconds * part) + (part === 1 ? " ago" : "");
+    svg.append(drawn("text", { x: left + (width - left - right) * (1 - part), y: height - 3, "text-anchor": anchor }, text));
   }
   lines.forEach((values, nth) => {
     const d = path(values, x, y);
@@ -106,10 +109,10 @@ function chart(id, lines, options) {
   });
   const parts = [svg];
   if (hovered[id] !== undefined && length) {
-    const i = Math.round((hovered[id] - left) / (width - left - right) * (kSeconds - 1)) - kSeconds + length;
+    const i = Math.round((hovered[id] - left) / (width - left - right) * (kPoints - 1)) - kPoints + length;
     if (i >= 0 && i < length) {
       svg.append(drawn("line", { class: "at", x1: x(i), x2: x(i), y1: top, y2: height - bottom }));
-      const tip = element("div", "tip", `${length - 1 - i} s ago: ` + lines.map((values) => options.format(values[i])).join(", "));
+      const tip = element("div", "tip", `${duration((length - 1 - i) * shownSeconds / kPoints)} ago: ` + lines.map((values) => options.format(values[i])).join(", "));
       tip.style[x(i) > width / 2 ? "right" : "left"] = (x(i) > width / 2 ? width - x(i) + 8 : x(i) + 8) + "px";
       parts.push(tip);
     }
@@ -119,6 +122,59 @@ function chart(id, lines, options) {
 for (const box of document.querySelectorAll(".chart")) {
   box.addEventListener("pointermove", (event) => { hovered[box.id] = event.clientX - box.getBoundingClientRect().left; draw(); });
   box.addEventListener("pointerleave", () => { delete hovered[box.id]; draw(); });
+}
+
+// --- History: an hour of seconds, kept by the browser, also when the page is loaded again ---
+
+const kHistory = 3600;
+let past = { of: "", seconds: {} };  // by unix second: [requests, p50, p99, hits, misses]
+const kStored = "mxkv-history";
+function remember(now) {
+  const s = now.series, of = `${now.host} ${now.process}`;
+  if (past.of !== of) {
+    past = { of, seconds: {} };
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(kStored));
+      if (kept && kept.of === of) past = kept;
+    } catch { /* nothing is kept, or nothing may be: the history begins now */ }
+  }
+  s.time.forEach((time, i) => {
+    const all = Object.values(s.commands).reduce((sum, one) => sum + one[i], 0);
+    past.seconds[Math.floor(time)] = [all, s.p50_ns[i], s.p99_ns[i], s.hits[i], s.misses[i]];
+  });
+  const oldest = Math.floor(s.time.at(-1) ?? 0) - kHistory;
+  for (const second in past.seconds) {  // ascending
+    if (second > oldest) break;
+    delete past.seconds[second];
+  }
+}
+addEventListener("pagehide", () => {
+  try { sessionStorage.setItem(kStored, JSON.stringify(past)); } catch { /* no room: the history is lost */ }
+});
+/// The shown time in kPoints points: the newest second, or what a point covers: means of rates, the greatest p50 and p99.
+function shownPast(now) {
+  const last = Math.floor(now.series.time.at(-1) ?? 0), step = shownSeconds / kPoints;
+  const points = { requests: [], p50: [], p99: [], ratio: [] };
+  for (let i = 0; i < kPoints; ++i) {
+    const found = [];
+    for (let second = last - (kPoints - 1 - i) * step; found.length < step && second > last - (kPoints - i) * step; --second) {
+      if (past.seconds[second]) found.push(past.seconds[second]);
+    }
+    const most = (at) => found.reduce((top, one) => one[at] === null ? top : Math.max(top ?? 0, one[at]), null);
+    const sum = (at) => found.reduce((all, one) => all + one[at], 0);
+    points.requests.push(found.length ? sum(0) / found.length : null);
+    points.p50.push(most(1));
+    points.p99.push(most(2));
+    points.ratio.push(sum(3) + sum(4) > 0 ? sum(3) / (sum(3) + sum(4)) : null);
+  }
+  return points;
+}
+for (const button of document.querySelectorAll(".ranges button")) {
+  button.addEventListener("click", () => {
+    shownSeconds = Number(button.dataset.seconds);
+    for (const one of document.querySelectorAll(".ranges button")) one.setAttribute("aria-pressed", String(one === button));
+    draw();
+  });
 }
 
 // --- Tables: rows are reused, so that text being read or selected stays in place ---
@@ -189,9 +245,11 @@ function showFigures(now) {
   spark("s-requests", total);
   spark("s-p99", s.p99_ns);
   spark("s-hits", ratio, 1);
-  chart("c-requests", [total], { format: count, label: () => `Requests per second in the last three minutes, now ${count(total[last])}` });
-  chart("c-latency", [s.p50_ns, s.p99_ns], { format: time, label: () => `Latency in the server in the last three minutes, now p50 ${time(s.p50_ns[last])}, p99 ${time(s.p99_ns[last])}` });
-  chart("c-hits", [ratio], { format: percent, most: 1, label: () => `Hit ratio in the last three minutes, now ${percent(ratio[last] ?? null)}` });
+  const span = spanText(shownSeconds);
+  const shown = shownSeconds === kPoints ? { requests: total, p50: s.p50_ns, p99: s.p99_ns, ratio } : shownPast(now);
+  chart("c-requests", [shown.requests], { format: count, label: () => `Requests per second in the last ${span}, now ${count(total[last])}` });
+  chart("c-latency", [shown.p50, shown.p99], { format: time, label: () => `Latency in the server in the last ${span}, now p50 ${time(s.p50_ns[last])}, p99 ${time(s.p99_ns[last])}` });
+  chart("c-hits", [shown.ratio], { format: percent, most: 1, label: () => `Hit ratio in the last ${span}, now ${percent(ratio[last] ?? null)}` });
 }
 
 function showCommands(now) {
@@ -235,7 +293,7 @@ function showMemory(now) {
   setText("m-items", `${count(now.items)}, ${bytes(now.items_bytes)}`);
   setText("m-evicted", last < 0 ? "–" : count(now.series.evicted[last]));
   setText("m-expired", last < 0 ? "–" : count(now.series.expired[last]));
-  setText("m-full", now.memory.evicts ? "the least used items are evicted" : "writes are refused");
+  setText("m-full", now.memory.evicts ? "idle, seldom read and large items are evicted first" : "writes are refused");
 }
 
 function showWorkers(now) {
@@ -275,6 +333,7 @@ function showWorkers(now) {
   setText("n-accepted", count(now.connections.accepted));
   setText("n-refused", count(now.connections.refused));
   setText("n-closed", count(now.connections.closed));
+  showCertificates(now);
   const journal = now.journal;
   byId("journal").hidden = !journal;
   if (journal) {
@@ -285,16 +344,38 @@ function showWorkers(now) {
   }
 }
 
+const kSoonDays = 14;
+function showCertificates(now) {
+  byId("certificates").hidden = !now.certificates.length;
+  const list = byId("n-certificates");
+  while (list.children.length > now.certificates.length) list.lastChild.remove();
+  while (list.children.length < now.certificates.length) {
+    const row = element("div");
+    row.append(element("dt"), element("dd"));
+    list.append(row);
+  }
+  now.certificates.forEach((one, i) => {
+    const days = (one.ends - now.time) / 86400, day = new Date(one.ends * 1000).toISOString().slice(0, 10);
+    cell(list.children[i].firstChild, one.listener);
+    cell(list.children[i].lastChild, !one.ends ? "unknown end" : days < 0 ? `expired on ${day}` : `until ${day}, ${Math.floor(days)} days`,
+         one.ends && days < kSoonDays ? "soon" : "");
+  });
+}
+
 function showCluster(now) {
   const cluster = now.cluster;
   byId("cluster").hidden = !cluster;
   if (!cluster) return;
   setText("c-map", `Cluster ${cluster.name}, map version ${cluster.map_version}: ${cluster.shards} shards, ${cluster.nodes_alive} nodes alive. This node is ${cluster.node}.${cluster.last_error ? ` Last error: ${cluster.last_error}` : ""}`);
-  rows("t-cluster", cluster.held.length, 3).forEach((row, i) => {
+  setText("c-waiting", bytes(cluster.waiting_bytes) + (cluster.brokers_silent ? "; the brokers are silent" : ""));
+  setText("c-lapsed", count(cluster.lapsed));
+  setText("c-lacking", count(cluster.lacking));
+  rows("t-cluster", cluster.held.length, 4).forEach((row, i) => {
     const one = cluster.held[i];
     cell(row.cells[0], `${one.id} ${one.role}`);
     cell(row.cells[1], one.owner || "–");
     cell(row.cells[2], count(one.position), "number");
+    cell(row.cells[3], one.staleness_ms === null ? "–" : time(one.staleness_ms * 1e6), "number");
   });
 }
 
@@ -352,6 +433,7 @@ async function poll() {
     clearTimeout(timer);
     if (!reply.ok) throw new Error(reply.statusText);
     status = await reply.json();
+    if (status.serves) remember(status);
   } catch {
     if (status) status.lost = true;
   }
@@ -401,6 +483,7 @@ const withoutAbove = (name) => found.name && name.startsWith(found.name) ? "…"
 function layMap() {
   if (!found) return;
   const box = byId("p-map");
+  box.hidden = byId("p-scroll").hidden = !found.groups.length && !found.single.items;
   const tiles = found.groups.map((group) => ({ ...group, opens: true }));
   if (found.single.items) tiles.push({ ...found.single, name: "keys without the delimiter", opens: false });
   if (found.others.items) tiles.push({ ...found.others, name: "all other prefixes", opens: false });

@@ -17,6 +17,9 @@ Connection::Connection(ConnectionHost& net, int socket, const Door& door)
       client_(net.client_of(socket)),
       session_(net.host(), *this, door.asks_login && !door.peer),
       held_(session_->output().end()) {
+  if (door.visitor != nullptr && !door.peer) {
+    session_.unsettled().let_in_as(*door.visitor);
+  }
   if (door.tls != nullptr) {
     session_->entry().life.greet();
   }

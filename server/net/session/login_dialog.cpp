@@ -141,7 +141,7 @@ void LoginDialog::count_wrong(SessionCore& core, std::string_view name) {
 }
 
 bool LoginDialog::user_stays(SessionCore& core, RequestMeter& meter) {
-  if (core.user() == nullptr) {
+  if (core.user() == nullptr || core.user()->is_visitor()) {
     return true;
   }
   std::shared_ptr<const User> now = core.host->credentials->still(*core.user());

@@ -37,6 +37,8 @@ class Session {
   /// `owner` is resumed when operations that the session waits for end. `asks_login`: clients must log in if
   /// there are users.
   Session(SessionHost& host, ConnectionOwner& owner, bool asks_login = true);
+  /// A client that does not log in has the rights of `visitor`. Before any input.
+  void let_in_as(std::shared_ptr<const User> visitor) noexcept;
   /// Continues a session that rested on another worker. `held`: the bytes that it had read and not used.
   /// `binary`: its client speaks the binary protocol.
   Session(SessionHost& host, ConnectionOwner& owner, std::string_view held, bool binary, UserSeat seat = {});

@@ -57,7 +57,8 @@ void SessionCore::note(happening what, const std::string& text) const {
 void SessionCore::count_forbidden(const protocol::Request& request) const {
   host->credentials->count_forbidden();
   note(happening::forbidden,
-       " as " + in_quotes(user()->options.name) + ": " + std::string{protocol::name_of(request.op)});
+       (user()->is_visitor() ? " without a login" : " as " + in_quotes(user()->options.name)) + ": " +
+           std::string{protocol::name_of(request.op)});
 }
 
 void SessionCore::refuse_input() {

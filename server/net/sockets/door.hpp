@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace mxkv::server {
 
 class TlsDoor;
+struct User;
 
 /// It outlives its connections. Thread-safety: any thread, once clients come by it.
 struct Door {
@@ -15,7 +17,9 @@ struct Door {
   std::optional<std::uint32_t> node{};  ///< NUMA node, by the system's number, whose workers serve; none: all
   bool peer = false;                    ///< for other nodes of the cluster: no login, rates or forwarding
   bool takes_stale = false;             ///< answers from a replica are good enough
-  const TlsDoor* tls = nullptr;         ///< null: the listener speaks no TLS
+  /// The rights of clients that do not log in; null: all.
+  const std::shared_ptr<const User>* visitor = nullptr;
+  const TlsDoor* tls = nullptr;  ///< null: the listener speaks no TLS
 };
 
 /// For sockets that no listener accepted.

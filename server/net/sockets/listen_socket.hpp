@@ -44,6 +44,8 @@ class ListenSocket {
   void take_settings(const config::ListenAddress& from) {
     address_.node = from.node;
     address_.auth = from.auth;
+    address_.role = from.role;
+    address_.reads = from.reads;
     address_.tls = from.tls;
   }
   /// Sets the TLS context; null: it speaks no TLS.

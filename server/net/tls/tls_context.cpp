@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -78,6 +79,11 @@ std::string text_of(const ASN1_TIME* time) {
     return "an unknown time";
   }
   return std::string{text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &parts)};
+}
+
+std::int64_t unix_s_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
 }
 
 }  // namespace
@@ -182,6 +188,7 @@ void TlsContext::look_at_certificate(const std::string& file, std::vector<std::s
   const ASN1_TIME* const from = X509_get0_notBefore(certificate);
   const ASN1_TIME* const until = X509_get0_notAfter(certificate);
   summary_ = "certificate of " + name_of(X509_get_subject_name(certificate)) + " until " + text_of(until);
+  ends_unix_s_ = unix_s_of(until);
   int days = 0;
   int seconds = 0;
   const bool known = ASN1_TIME_diff(&days, &seconds, nullptr, until) == 1;
@@ -211,6 +218,14 @@ std::shared_ptr<const TlsContext> TlsContext::read(const config::TlsOptions& opt
   }
   made->look_at_certificate(options.certificate, doubts);
   return made;
+}
+
+std::vector<CertificateEnd> certificate_ends(const std::vector<TlsDoor*>& doors) {
+  std::vector<CertificateEnd> ends;
+  for (const TlsDoor* const door : doors) {
+    ends.push_back({door->place(), door->current()->ends_unix_s()});
+  }
+  return ends;
 }
 
 std::size_t reread_certificates(const std::vector<TlsDoor*>& doors, std::vector<TlsFlaw>& flaws,

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,6 +40,8 @@ class TlsContext {
 
   /// For people: the certificate's subject, and until when it is valid.
   [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
+  /// The end of the certificate's validity, in seconds since 1970; 0: unknown.
+  [[nodiscard]] std::int64_t ends_unix_s() const noexcept { return ends_unix_s_; }
   /// Whether the kernel may encrypt.
   [[nodiscard]] bool by_kernel() const noexcept { return by_kernel_; }
 
@@ -58,6 +61,7 @@ class TlsContext {
   ssl_ctx_st* context_;
   bio_method_st* socket_method_;
   std::string summary_;
+  std::int64_t ends_unix_s_ = 0;
 };
 
 /// Whether the kernel has TLS.
@@ -66,10 +70,12 @@ class TlsContext {
 /// The context that a listener uses now. Thread-safety: any thread.
 class TlsDoor {
  public:
-  TlsDoor(config::TlsOptions options, std::shared_ptr<const TlsContext> context)
-      : options_(std::move(options)), context_(std::move(context)) {}
+  /// `place`: where its listener waits, for people.
+  TlsDoor(config::TlsOptions options, std::shared_ptr<const TlsContext> context, std::string place = {})
+      : options_(std::move(options)), place_(std::move(place)), context_(std::move(context)) {}
 
   [[nodiscard]] const config::TlsOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const std::string& place() const noexcept { return place_; }
   [[nodiscard]] std::shared_ptr<const TlsContext> current() const {
     const std::scoped_lock lock{mutex_};
     return context_;
@@ -82,9 +88,18 @@ class TlsDoor {
 
  private:
   const config::TlsOptions options_;
+  const std::string place_;
   mutable std::mutex mutex_;  ///< guards context_
   std::shared_ptr<const TlsContext> context_;
 };
+
+/// When the certificate of a listener ends.
+struct CertificateEnd {
+  std::string listener;
+  std::int64_t unix_s = 0;  ///< 0: unknown
+};
+/// Of all doors. Any thread.
+[[nodiscard]] std::vector<CertificateEnd> certificate_ends(const std::vector<TlsDoor*>& doors);
 
 /// Reads the files of all doors again, for connections that come from then on. If there are flaws, changes
 /// nothing. Returns how many doors have new contexts. Any thread.

@@ -41,4 +41,16 @@ std::shared_ptr<const User> Users::find(std::string_view name) const {
   return at == by_name_.end() ? nullptr : at->second;
 }
 
+std::shared_ptr<const User> visitor_of(config::listener_role role) {
+  static_assert(static_cast<int>(config::listener_role::writer) ==
+                static_cast<int>(config::user_role::writer));
+  if (role == config::listener_role::administrator) {
+    return nullptr;
+  }
+  auto visitor = std::make_shared<User>();
+  visitor->options.role = static_cast<config::user_role>(role);
+  visitor->usage = std::make_shared<Usage>();
+  return visitor;
+}
+
 }  // namespace mxkv::server

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/options.hpp"
 #include "config/users.hpp"
 #include "server/net/users/password.hpp"
 #include "server/net/users/string_map.hpp"
@@ -26,12 +27,17 @@ struct User {
 
   [[nodiscard]] bool limits_keys() const noexcept { return !options.prefixes.empty(); }
   [[nodiscard]] bool may_write() const noexcept { return options.role != config::user_role::reader; }
+  /// No login leads to it: it has the role of its listener.
+  [[nodiscard]] bool is_visitor() const noexcept { return options.name.empty(); }
   [[nodiscard]] bool may_administer() const noexcept {
     return options.role == config::user_role::administrator;
   }
   /// Whether a session of `other` may continue as this user: same passwords, same rights.
   [[nodiscard]] bool lets_in_as(const User& other) const noexcept;
 };
+
+/// Who comes by a listener with this role without a login: a user without a name. Null: it may do everything.
+[[nodiscard]] std::shared_ptr<const User> visitor_of(config::listener_role role);
 
 /// A connection of a user; it counts for as long as this object lives. Thread-safety: owner worker only.
 class UserSeat {

@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "config/parse.hpp"
 #include "server/net/sockets/arrival.hpp"
 #include "server/net/worker/net_worker.hpp"
 
@@ -140,11 +141,15 @@ struct Network::Parts {
     Servers(Parts& parts, const config::ListenAddress& address, std::shared_ptr<const TlsContext> tls,
             bool for_peers)
         : parts_(parts),
-          tls_(tls == nullptr ? nullptr : std::make_unique<TlsDoor>(*address.tls, std::move(tls))),
+          visitor_(visitor_of(address.role)),
+          tls_(tls == nullptr
+                   ? nullptr
+                   : std::make_unique<TlsDoor>(*address.tls, std::move(tls), config::format_listen(address))),
           door_{.asks_login = address.auth != config::listener_auth::none,
                 .node = address.node,
                 .peer = for_peers,
                 .takes_stale = address.reads == config::listener_reads::replica,
+                .visitor = visitor_ == nullptr ? nullptr : &visitor_,
                 .tls = tls_.get()},
           workers_(parts.workers_of(address.node)) {}
     /// Null: the listener speaks no TLS.
@@ -172,6 +177,7 @@ struct Network::Parts {
 
    private:
     Parts& parts_;
+    const std::shared_ptr<const User> visitor_;  ///< null: clients that do not log in may do all
     const std::unique_ptr<TlsDoor> tls_;
     const Door door_;  ///< connections point to this
     std::vector<NetWorker*> workers_;

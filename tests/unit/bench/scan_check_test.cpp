@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
 #include <vector>
 
 namespace mxkv::bench {
@@ -31,7 +33,14 @@ class ScanCheckTest : public ::testing::TestWithParam<std::size_t> {
     for (const std::uint64_t hash : reply) {
       check.accept(loaded_, scan, hash);
     }
-    return check.finish(loaded_, scan, more_remains);
+    const bool right = check.finish(loaded_, scan, more_remains);
+    EXPECT_EQ(right, check.flaw().kind == ScanFlaw::what::none);
+    reason_ = text_of(check.flaw(), format_);
+    return right;
+  }
+  [[nodiscard]] std::string key(std::size_t position) const {
+    std::array<char, KeyFormat::kMaxBytes> text;
+    return {text.data(), format_.write(loaded_[position], text.data())};
   }
 
   [[nodiscard]] std::vector<std::uint64_t> loaded(std::size_t from, std::size_t count) const {
@@ -51,7 +60,21 @@ class ScanCheckTest : public ::testing::TestWithParam<std::size_t> {
 
   KeyFormat format_;
   LoadedKeys loaded_;
+  std::string reason_;  ///< of the last verdict
 };
+
+TEST_P(ScanCheckTest, NamesTheFirstRecordThatIsNotRightAndWhy) {
+  EXPECT_FALSE(verdict(10, 5, {loaded_[11], loaded_[12]}));
+  EXPECT_EQ(reason_, "the reply begins with " + key(11) + ", not with the start key");
+  EXPECT_FALSE(verdict(10, 5, {loaded_[10], loaded_[12], loaded_[11]}));
+  EXPECT_EQ(reason_, "the loaded record " + key(11) + " was skipped after 1 records: " + key(12) + " came");
+  EXPECT_FALSE(verdict(10, 5, {loaded_[10], loaded_[11], loaded_[10]}));
+  EXPECT_EQ(reason_, key(10) + " came behind " + key(11) + " after 2 records, out of order");
+  EXPECT_FALSE(verdict(10, 2, {loaded_[10], loaded_[11], loaded_[12]}));
+  EXPECT_EQ(reason_, "more records than asked for: " + key(12) + " came after 2 records");
+  EXPECT_FALSE(verdict(10, 5, {loaded_[10], loaded_[11]}));
+  EXPECT_EQ(reason_, "the reply ends after 2 records, though the loaded record " + key(12) + " follows");
+}
 
 TEST_P(ScanCheckTest, AcceptsTheLoadedRecordsInOrder) {
   EXPECT_TRUE(verdict(0, 100, loaded(0, 100)));

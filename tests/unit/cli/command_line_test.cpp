@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -69,6 +70,49 @@ TEST(CommandLine, AnErrorTellsTheWordAsItWas) {
     EXPECT_NE(text.find("[x]"), std::string::npos) << text;
     EXPECT_EQ(text.find('\x1f'), std::string::npos) << text;
   }
+}
+
+/// The error about `words` in an app with two commands and the option --server.
+std::string error_of(const Words& words, const WordHints& hints = {}) {
+  CLI::App app{"", "program"};
+  std::string text;
+  app.add_option("--server,-s", text, "");
+  CLI::App* const get = app.add_subcommand("get", "");
+  app.add_subcommand("delete", "");
+  Words keys;
+  get->add_option("KEY", keys, "")->required();
+  bool full = false;
+  get->add_flag("--full", full, "");
+  try {
+    parse_words(app, words, hints);
+    return "";
+  } catch (const CLI::ParseError& error) {
+    return usage_text(error);
+  }
+}
+
+TEST(CommandLine, UnknownWordsAreAnsweredWithTheNearest) {
+  EXPECT_EQ(error_of({"gte", "user:1"}), "there is no command gte, did you mean get?");
+  EXPECT_EQ(error_of({"flush"}), "there is no command flush; --help lists all");
+  EXPECT_EQ(error_of({"--sever", "x", "get", "k"}), "there is no option --sever, did you mean --server?");
+  EXPECT_EQ(error_of({"get", "k", "--ful"}), "there is no option --ful, did you mean --full?");
+  EXPECT_EQ(error_of({"get", "--nothing-like-it"}), "there is no option --nothing-like-it; --help lists all")
+      << "the unknown option, not the missing key";
+  EXPECT_EQ(error_of({"delete", "k"}), "'k' was not expected");
+  EXPECT_EQ(error_of({"get", "k", "--lissen=1"}, {.foreign = {}, .options = {"--listen"}}),
+            "there is no option --lissen, did you mean --listen?");
+}
+
+TEST(CommandLine, WordsOfOtherProgramsAreAnsweredWithOurs) {
+  constexpr std::array<ForeignWord, 3> kForeign{
+      {{"-p", "here --server HOST:PORT"}, {"--port", "here --server HOST:PORT"}, {"del", "here delete KEY"}}};
+  const WordHints hints{.foreign = kForeign, .options = {}};
+  EXPECT_EQ(error_of({"-p", "11211", "get", "k"}, hints), "-p: here --server HOST:PORT");
+  EXPECT_EQ(error_of({"-p11211", "-m", "64"}, hints),
+            "-p: here --server HOST:PORT; there is no option -m; --help lists all");
+  EXPECT_EQ(error_of({"--port=11211", "-p", "1"}, hints),
+            "--port: here --server HOST:PORT; -p: here --server HOST:PORT");
+  EXPECT_EQ(error_of({"del", "k"}, hints), "del: here delete KEY");
 }
 
 /// What parsing `--number=WORD` into a T tells; empty: it is a number, and `number` has it.

@@ -24,6 +24,16 @@ TEST(Completion, RawOffersTheCommandsOfTheProtocol) {
   EXPECT_EQ(complete_line(session, "raw").whole, Words{"raw"});
 }
 
+TEST(Completion, OffersTheWordsThatACommandKnows) {
+  Session session(Settings{.server = "unix:/nowhere/at/all"});
+  EXPECT_EQ(complete_line(session, "config ").whole, (Words{"get", "set"}));
+  EXPECT_EQ(complete_line(session, "clients l").whole, Words{"list"});
+  EXPECT_EQ(complete_line(session, "clients kill l").whole, Words{});
+  EXPECT_EQ(complete_line(session, "stats la").whole, Words{"latency"});
+  EXPECT_EQ(complete_line(session, "watch mutations ev").whole, Words{"evictions"});
+  EXPECT_EQ(complete_line(session, "GET --fu").whole, Words{"--full"}) << "commands in any case";
+}
+
 TEST(Completion, AServerThatIsNotThereCompletesNothing) {
   Session session(Settings{.server = "unix:/nowhere/at/all"});
   EXPECT_EQ(complete_line(session, "get us").whole, Words{});

@@ -60,11 +60,12 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"unknown top-level key", "workers: 2\nwrokers: 3\n",
        "2:1: wrokers: an unknown key, did you mean workers? (allowed: {top})"},
       {"unknown key of a section", "memory:\n  limit: 1GiB\n  huge: off\n",
-       "3:3: memory.huge: an unknown key (allowed: limit, when_full, evict_for, huge_pages, numa_placement, "
+       "3:3: memory.huge: an unknown key, did you mean huge_pages? (allowed: limit, when_full, evict_for, "
+       "huge_pages, numa_placement, "
        "in_core, evacuation)"},
       {"unknown key of a list item", "listeners:\n  - {address: 127.0.0.1, prot: 1}\n",
        "2:26: listeners[0].prot: an unknown key, did you mean port? (allowed: address, port, path, mode, "
-       "node, auth, reads, tls)"},
+       "node, auth, role, reads, tls)"},
       {"repeated key", "limits:\n  pipeline: 1\n  scan_items: 2\n  pipeline: 3\n",
        "4:3: limits.pipeline: a repeated key (allowed: once; first in line 2)"},
       {"repeated section", "log: {level: info}\nlog: {level: off}\n",
@@ -134,7 +135,8 @@ TEST(LoadErrors, NameLineColumnKeyMistakeAndWhatIsAllowed) {
       {"TLS of an old version", "listeners: [{port: 1, tls: {certificate: c, key: k, minimum: 1.1}}]\n",
        "1:62: listeners[0].tls.minimum: \"1.1\" is unknown (allowed: 1.2, 1.3)"},
       {"unknown key of TLS", "listeners: [{port: 1, tls: {cert: c, key: k}}]\n",
-       "1:29: listeners[0].tls.cert: an unknown key (allowed: certificate, key, client_ca, minimum)"},
+       "1:29: listeners[0].tls.cert: an unknown key, did you mean certificate? (allowed: certificate, key, "
+       "client_ca, minimum)"},
       {"TLS that is a word", "listeners: [{port: 1, tls: on}]\n",
        "1:28: listeners[0].tls: is not a mapping (allowed: key: value)"},
       {"an empty name of a file", "listeners: [{port: 1, tls: {certificate: \"\", key: k}}]\n",

@@ -267,7 +267,8 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
       {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\", node: 1}, \"unix:/run/b.sock\", "
        "{address: \"::1\", port: 9, node: 0, auth: none}, {path: /run/c.sock, auth: required}, "
        "{port: 10, tls: {certificate: \"a # b\", key: b, client_ca: \"c: d\", minimum: \"1.3\"}}, "
-       "{port: 11, tls: {certificate: a, key: b}}, {port: 12, reads: replica}]",
+       "{port: 11, tls: {certificate: a, key: b}}, {port: 12, reads: replica}, {port: 14, auth: none, role: "
+       "writer}]",
        "cluster={name: c, brokers: [\"b:1\"], peer: \"127.0.0.1:13\"}", "memory.when_full=error",
        "memory.limit=auto"});
   const std::string text = print_yaml(options);

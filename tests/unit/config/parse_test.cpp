@@ -63,6 +63,17 @@ TEST(ParseDuration, RefusesMissingUnitsAndOverflow) {
   EXPECT_EQ(parse_duration_ms("4294967295ms").value(), std::numeric_limits<std::uint32_t>::max());
 }
 
+TEST(ParseDuration, TellsWhatIsMeant) {
+  for (const char* text : {"2m", "2 min", "2M", "2minutes"}) {
+    EXPECT_THAT(parse_duration_ms(text).error().message,
+                HasSubstr("\"" + std::string{text} + "\" is not a duration, did you mean 2min? (allowed: "));
+  }
+  EXPECT_THAT(parse_duration_ms("1d").error().message, HasSubstr("did you mean 24h?"));
+  for (const char* text : {"50", "50us", "1.5s", "4294968s", "1000000d", "s", "d", ""}) {
+    EXPECT_THAT(parse_duration_ms(text).error().message, Not(HasSubstr("did you mean"))) << text;
+  }
+}
+
 TEST(ParseNumber, RefusesAnythingButDigits) {
   EXPECT_EQ(parse_number("007").value(), 7U);
   EXPECT_EQ(parse_number("18446744073709551615").value(), std::numeric_limits<std::uint64_t>::max());

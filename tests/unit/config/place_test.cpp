@@ -73,6 +73,20 @@ TEST(Place, NoCpuNodeGroupOrCoreGetsASecondWorkerBeforeAllHaveOne) {
   });
 }
 
+TEST(Place, WorkersBeyondTheCpusAreSpreadOverNodesToo) {
+  const Topology machine = runtime::topology_from_synthetic("Package:4 [NUMANode] Core:32 PU:1").value();
+  std::map<std::size_t, std::size_t> workers;
+  std::map<std::size_t, std::size_t> of_cpu;
+  for (const WorkerPlacement& worker : place(units_of(machine), 200, false)) {
+    ++workers[worker.node.index()];
+    ++of_cpu[worker.pu.index()];
+  }
+  EXPECT_THAT(workers, ::testing::ElementsAre(std::pair{0U, 50U}, std::pair{1U, 50U}, std::pair{2U, 50U},
+                                              std::pair{3U, 50U}));
+  EXPECT_EQ(of_cpu.size(), 128U);
+  EXPECT_TRUE(std::ranges::all_of(of_cpu, [](const auto& one) { return one.second <= 2; }));
+}
+
 TEST(Place, WithoutOptionsEachCpuHasAWorkerAndEachNodeIsKnown) {
   constexpr MachineFacts kFacts{.memory_bytes = 16ULL << 30U, .cgroup_limit_bytes = 0};
   for (const auto& [name, machine] : all_machines()) {

@@ -88,7 +88,8 @@ TEST(UsersFile, AWrongUserIsSaidWithItsPlaceAndNeverItsPassword) {
             "f:2:25: users[0].password: begins with $ but is not a hash that crypt(5) knows (allowed: the "
             "output of mxkvd hash-password)");
   EXPECT_EQ(user("name: a, password: x, role: admin"),
-            "f:2:34: users[0].role: \"admin\" is unknown (allowed: reader, writer, administrator)");
+            "f:2:34: users[0].role: \"admin\" is unknown, did you mean administrator? (allowed: reader, "
+            "writer, administrator)");
   EXPECT_EQ(user("name: a b, password: x"),
             "f:2:12: users[0].name: is not a valid user name (allowed: 1 to 255 bytes without spaces and "
             "control characters)");

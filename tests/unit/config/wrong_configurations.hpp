@@ -13,7 +13,7 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 110> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 115> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
@@ -106,7 +106,7 @@ inline constexpr std::array<WrongConfiguration, 110> kWrongConfigurations{{
     {"text for topologies", "topologies: auto\n", "1:13: topologies: is not a list (allowed: [item, item])"},
     {"no value", "memory:\n  limit:\n", "2:3: memory.limit: has no value (allowed: one value)"},
     {"no truth", "memory: {numa_placement: yes}\n",
-     "1:26: memory.numa_placement: \"yes\" is unknown (allowed: false, true)"},
+     "1:26: memory.numa_placement: \"yes\" is unknown, did you mean true? (allowed: false, true)"},
     {"decimal unit", "memory: {limit: 8GB}\n",
      "1:17: memory.limit: \"8GB\" is not an amount of memory, did you mean 8GiB? (allowed: a size such as "
      "512MiB or 8GiB, a part "
@@ -253,7 +253,22 @@ inline constexpr std::array<WrongConfiguration, 110> kWrongConfigurations{{
      "1:20: listeners[0].port: \"65536\" is out of range (allowed: 0 to 65535)"},
     {"an alias", "limits: &a {pipeline: 1}\nlog: *a\n", "2:6: log: an alias (allowed: values written out)"},
     {"two documents", "workers: 1\n---\nworkers: 2\n", "2:1: a second document (allowed: one)"},
-    {"a tab", "limits:\n\tpipeline: 1\n", "2:10: illegal map value"},
+    {"a tab", "limits:\n\tpipeline: 1\n", "2:10: a tab indents line 2 (allowed: spaces)"},
+    {"a word of other logs", "log: {level: warn}\n",
+     "1:14: log.level: \"warn\" is unknown, did you mean warning? (allowed: trace, debug, info, warning, "
+     "error, off)"},
+    {"a truth as others write it", "server: {daemonize: yes}\n",
+     "1:21: server.daemonize: \"yes\" is unknown, did you mean true? (allowed: false, true)"},
+    {"a day", "durability: {checkpoint: {every: 1d}}\n",
+     "1:34: durability.checkpoint.every: \"1d\" is not a duration, did you mean 24h? (allowed: a whole "
+     "number of ms, "
+     "s, min or h, such as 50ms)"},
+    {"a role where clients log in", "server: {auth_file: u}\nlisteners: [{port: 7, role: reader}]\n",
+     "2:29: listeners[0].role: has no effect where clients log in: their users have roles (allowed: role "
+     "together "
+     "with auth: none)"},
+    {"a role of administration", "admin: {listeners: [{port: 7, role: reader}]}\n",
+     "1:37: admin.listeners[0].role: its clients send no commands (allowed: a listener without role)"},
     {"an open brace", "limits: {pipeline: 1\n", "2:1: end of map flow not found"},
     {"a list as the file", "- workers\n", "1:1: is not a mapping (allowed: key: value)"},
     {"text as the file", "workers\n", "1:1: is not a mapping (allowed: key: value)"},

@@ -1,4 +1,5 @@
-// config, clients, raw: commands that go to the server unchanged, and whose reply lines are printed as they arrive.
+// config, clients, raw: commands that go to the server as they are written.
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -6,9 +7,11 @@
 
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/command_table.hpp"
 #include "protocol/numbers.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/readable.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -27,30 +30,118 @@ bool is_refusal(std::string_view line) {
   return line == "ERROR" || line.starts_with("CLIENT_ERROR") || line.starts_with("SERVER_ERROR");
 }
 
-/// Reads lines up to END, or one line if that is the whole reply.
-Outcome show_lines(Session& session, const std::string& command, bool list) {
+/// A reply without data. Refusals throw.
+std::string reply_line(Connection& server, const std::string& command) {
+  const std::string line(server.line());
+  if (line == "ERROR") {
+    throw Failure(Outcome::refused, "this server does not know: " + command);
+  }
+  if (is_refusal(line)) {
+    throw_refusal(line);
+  }
+  return line;
+}
+
+/// A change, whose reply is one line.
+Outcome change(Session& session, const std::string& command) {
+  session.connection().send(command + "\r\n");
+  const std::string line = reply_line(session.connection(), command);
+  if (session.json()) {
+    Json document = Json::object();
+    document["reply"] = json_bytes(line);
+    print_json(session, document);
+  } else {
+    session.print_line(line);
+  }
+  return line == "NOT_FOUND" ? Outcome::no : Outcome::done;
+}
+
+/// The lines of a list, up to END, without their first word.
+std::vector<std::string> list_lines(Session& session, const std::string& command, std::string_view head) {
   Connection& server = session.connection();
   server.send(command + "\r\n");
+  std::vector<std::string> lines;
   for (;;) {
-    const std::string line(server.line());
-    if (line == "ERROR") {
-      throw Failure(Outcome::refused, "this server does not know: " + command);
+    const std::string line = reply_line(server, command);
+    if (line == "END") {
+      return lines;
     }
-    if (is_refusal(line)) {
-      throw_refusal(line);
+    lines.push_back(line.starts_with(head) ? line.substr(head.size()) : line);
+  }
+}
+
+/// An option as `config get` tells it: `<option> now|start <value> # <origin>`.
+struct OptionLine {
+  std::string option;
+  bool at_once = false;  ///< it can change while the server runs
+  std::string value;
+  std::string origin;
+};
+
+OptionLine option_of(const std::string& line) {
+  const std::size_t name_end = std::min(line.find(' '), line.size());
+  const std::size_t when_end = std::min(line.find(' ', std::min(name_end + 1, line.size())), line.size());
+  const std::size_t origin = std::min(line.rfind(" # "), line.size());
+  const std::size_t value = std::min(when_end + 1, line.size());
+  return {.option = line.substr(0, name_end),
+          .at_once = line.substr(std::min(name_end + 1, line.size()), when_end - name_end - 1) == "now",
+          .value = line.substr(value, origin < value ? 0 : origin - value),
+          .origin = line.substr(std::min(origin + 3, line.size()))};
+}
+
+/// A list of the configuration is a list of JSON as well, where its words are quoted.
+Json value_of_option(const std::string& text) {
+  const Json list = Json::parse(text, nullptr, false);
+  return list.is_array() ? list : json_word(text);
+}
+
+Outcome show_options(Session& session, const Words& words) {
+  for (const std::string& line : list_lines(session, joined(protocol::verb::config_get, words), "CONFIG ")) {
+    const OptionLine one = option_of(line);
+    if (!session.json()) {
+      session.print_line(one.option + ": " + one.value + "  # " + one.origin +
+                         (one.at_once ? ", changes at once" : ""));
+      continue;
     }
-    if (list && line == "END") {
-      return Outcome::done;
-    }
+    Json document = Json::object();
+    document["option"] = one.option;
+    document["value"] = value_of_option(one.value);
+    document["origin"] = one.origin;
+    document["changes_at_once"] = one.at_once;
+    print_json(session, document);
+  }
+  return Outcome::done;
+}
+
+/// Lines `CLIENT id=4 addr=.. ..`: objects, or a table with a column for each name that has a value in any line.
+Outcome show_clients(Session& session, const Words& words) {
+  std::vector<Json> clients;
+  for (const std::string& line : list_lines(session, joined(protocol::verb::client, words), "CLIENT ")) {
+    clients.push_back(object_of_words(line));
     if (session.json()) {
-      print_json(session, json_bytes(line));
-    } else {
-      session.print_line(line);
-    }
-    if (!list) {
-      return line == "NOT_FOUND" ? Outcome::no : Outcome::done;
+      print_json(session, clients.back());
     }
   }
+  if (session.json() || clients.empty()) {
+    return Outcome::done;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, value] : clients.front().items()) {
+    const auto has = [&name](const Json& client) { return client.contains(name) && client[name] != ""; };
+    if (std::ranges::any_of(clients, has)) {
+      names.push_back(name);
+    }
+  }
+  std::vector<std::vector<std::string>> rows{names};
+  for (const Json& client : clients) {
+    std::vector<std::string>& row = rows.emplace_back();
+    for (const std::string& name : names) {
+      const Json value = client.value(name, Json(""));
+      row.push_back(runtime::readable(value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  session.print(table_text(rows));
+  return Outcome::done;
 }
 
 /// Whether a data block follows the line, and its length.
@@ -128,7 +219,8 @@ Action declare_config(CLI::App& app) {
     if (asked == Words{"get", "cluster"}) {
       asked.back() = "cluster.*";  // to a server the word alone is another pattern
     }
-    return show_lines(session, joined(protocol::verb::config_get, asked), asked.front() == "get");
+    return asked.front() == "get" ? show_options(session, asked)
+                                  : change(session, joined(protocol::verb::config_get, asked));
   };
 }
 
@@ -136,7 +228,8 @@ Action declare_clients(CLI::App& app) {
   const auto words = std::make_shared<Words>();
   app.add_option("ARGUMENT", *words, "list, kill ID or ADDRESS, or name [NAME]")->required()->expected(1, 2);
   return [words](Session& session) {
-    return show_lines(session, joined(protocol::verb::client, *words), words->front() == "list");
+    return words->front() == "list" ? show_clients(session, *words)
+                                    : change(session, joined(protocol::verb::client, *words));
   };
 }
 

@@ -26,15 +26,17 @@ constexpr std::array kCommands{
     Command{"big", "Find the largest items", declare_big, kKeys},
     Command{"export", "Write items to a file", declare_export, kKeys},
     Command{"import", "Store the items of a file", declare_import},
-    Command{"stats", "Print the server's counters", declare_stats},
+    Command{"stats", "Print the server's counters", declare_stats, Completes::first_word, kStatsGroups},
     Command{"top", "Show the server's activity, live", declare_top},
     Command{"latency", "Print latency percentiles by command", declare_latency},
     Command{"hot", "Print the most requested keys", declare_hot},
     Command{"slow", "Print the latest slow requests", declare_slow},
     Command{"memory", "Print the use of memory, with advice", declare_memory},
-    Command{"watch", "Print events of items and connections as they happen", declare_watch},
-    Command{"config", "Show and change the server's options", declare_config},
-    Command{"clients", "List, name and end connections", declare_clients},
+    Command{"watch", "Print events of items and connections as they happen", declare_watch, Completes::words,
+            kWatchStreams},
+    Command{"config", "Show and change the server's options", declare_config, Completes::options, "get set"},
+    Command{"clients", "List, name and end connections", declare_clients, Completes::first_word,
+            "kill list name"},
     Command{"ping", "Check that the server answers; print its version", declare_ping},
     Command{"raw", "Send lines of the protocol unchanged", declare_raw, Completes::requests},
 };
@@ -46,7 +48,10 @@ std::span<const Command> all_commands() {
 }
 
 const Command* find_command(std::string_view name) {
-  const auto* const found = std::ranges::find(kCommands, name, &Command::name);
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto* const found = std::ranges::find_if(kCommands, [&](const Command& command) {
+    return std::ranges::equal(command.name, name, {}, {}, lower);
+  });
   return found == kCommands.end() ? nullptr : found;
 }
 

@@ -20,8 +20,11 @@ using Action = std::function<Outcome(Session&)>;
 /// What completion offers for a command's words, besides its options.
 enum class Completes {
   nothing,
-  keys,      ///< keys and prefixes, for which it asks the server
-  requests,  ///< the protocol's commands
+  keys,        ///< keys and prefixes, for which it asks the server
+  requests,    ///< the protocol's commands
+  words,       ///< Command::offered
+  first_word,  ///< Command::offered, as the first word only
+  options,     ///< Command::offered, then the server's options
 };
 
 struct Command {
@@ -30,10 +33,16 @@ struct Command {
   /// Adds the command's arguments to `app`. The returned action reads them when it is called, after parsing.
   Action (*declare)(CLI::App& app);
   Completes words = Completes::nothing;
+  std::string_view offered{};  ///< the words that may come first, between blanks
 };
 
+/// Groups of `stats`, and streams of `watch`.
+inline constexpr std::string_view kStatsGroups =
+    "cluster conns durability hot index items latency locks memory runtime settings sizes slabs slow";
+inline constexpr std::string_view kWatchStreams = "connevents deletions evictions fetchers mutations";
+
 [[nodiscard]] std::span<const Command> all_commands();
-/// Null if there is no such command.
+/// In any case: get, GET. Null if there is no such command.
 [[nodiscard]] const Command* find_command(std::string_view name);
 
 // items

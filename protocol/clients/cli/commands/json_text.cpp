@@ -1,5 +1,6 @@
 #include "protocol/clients/cli/commands/json_text.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -30,6 +31,19 @@ Json json_word(std::string_view word) {
     return negative;
   }
   return json_bytes(word);
+}
+
+Json object_of_words(std::string_view line) {
+  Json document = Json::object();
+  while (!line.empty()) {
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
+    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
+      document[std::string(word.substr(0, equals))] = json_word(word.substr(equals + 1));
+    }
+  }
+  return document;
 }
 
 void print_json(Session& session, const Json& document) {

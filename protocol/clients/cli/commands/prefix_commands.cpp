@@ -5,6 +5,7 @@
 
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/clients/cli/commands/ttl_option.hpp"
 #include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
@@ -101,7 +102,7 @@ Action declare_touch_prefix(CLI::App& app) {
   const auto prefix = std::make_shared<std::string>();
   const auto seconds = std::make_shared<std::int64_t>(0);
   app.add_option("PREFIX", *prefix, "Only keys with this prefix")->required();
-  app.add_option("--ttl", *seconds, "Seconds to live; 0: no expiry")->required()->type_name("SECONDS");
+  add_ttl(app, *seconds, "Time to live: seconds, or 90s, 10min, 1h, 7d; 0: no expiry")->required();
   return [prefix, seconds](Session& session) { return run_touch(session, *prefix, *seconds); };
 }
 

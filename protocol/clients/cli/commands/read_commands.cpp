@@ -1,4 +1,6 @@
 // get, info: items by their keys.
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -6,6 +8,7 @@
 
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/clients/cli/text/amounts.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "runtime/base/command_line.hpp"
@@ -71,12 +74,32 @@ Outcome run_get(Session& session, const GetArguments& arguments) {
         document["key"] = json_bytes(key);
         document["value"] = nullptr;
         print_json(session, document);
-      } else if (arguments.keys.size() == 1) {
-        session.print_line("(not found)");
+      } else {
+        // No value is printed so beside other keys: one with a blank is quoted.
+        session.print_line((arguments.keys.size() == 1 ? "" : quoted_word(key) + " ") + "(not found)");
       }
     }
   }
   return outcome;
+}
+
+/// A line of `info` for people; the protocol's own words are behind --json.
+std::string info_line(const std::string& name, const std::string& value) {
+  const double number = std::strtod(value.c_str(), nullptr);
+  const auto line = [](std::string label, const std::string& text) {
+    label.resize(std::max<std::size_t>(label.size(), 12), ' ');
+    return "  " + label + " " + text;
+  };
+  if (name == "exp") {
+    return line("expires", value == "-1" ? "never" : "in " + seconds_text(number));
+  }
+  if (name == "la") {
+    return line("last access", seconds_text(number) + " ago");
+  }
+  if (name == "size") {
+    return line("size", bytes_text(number));
+  }
+  return line(name == "fetch" ? "read before" : name == "cls" ? "size class" : name, value);
 }
 
 Outcome run_info(Session& session, const std::string& key) {
@@ -105,7 +128,7 @@ Outcome run_info(Session& session, const std::string& key) {
   session.print_line(quoted_word(key));
   for (const auto& [name, value] : document.items()) {
     if (name != "key") {
-      session.print_line("  " + name + " " + (value.is_string() ? value.get<std::string>() : value.dump()));
+      session.print_line(info_line(name, value.is_string() ? value.get<std::string>() : value.dump()));
     }
   }
   return Outcome::done;

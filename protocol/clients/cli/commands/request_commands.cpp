@@ -1,6 +1,8 @@
 // latency, hot, slow: the server's sample of requests, as tables.
 #include <array>
 #include <chrono>
+#include <cstdlib>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <sstream>
@@ -83,6 +85,36 @@ void show_latency(Session& session, const Stats& stats) {
   }
 }
 
+/// The local time of a unix time, with its zone.
+std::string clock_text(double unix_us) {
+  const auto seconds = static_cast<std::time_t>(unix_us / 1e6);
+  std::tm parts{};
+  std::array<char, 64> text{};
+  ::localtime_r(&seconds, &parts);
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S%z", &parts)};
+}
+
+/// A slow request for people: when, how long, what, whose.
+std::string slow_line(const Json& request) {
+  std::string line;
+  for (const auto& [name, value] : request.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    line += line.empty() ? "" : "  ";
+    if (name == "time_us" && value.is_number()) {
+      line += clock_text(value.get<double>());
+    } else if (name == "took_ns" && value.is_number()) {
+      line += micros_text(value.get<double>() / 1000);
+    } else if (name == "command") {
+      line += text;
+    } else if (name == "request_bytes" || name == "reply_bytes") {
+      line += (name == "request_bytes" ? "in " : "out ") + bytes_text(std::strtod(text.c_str(), nullptr));
+    } else {
+      line += name + " " + text;
+    }
+  }
+  return line;
+}
+
 /// Lines `STAT <group>:<name> <value>`, by group.
 Outcome run_slow(Session& session) {
   const Stats stats = read_stats(session.connection(), "slow");
@@ -103,15 +135,7 @@ Outcome run_slow(Session& session) {
       print_json(session, request);
       continue;
     }
-    std::string line;
-    for (const auto& [name, value] : request.items()) {
-      const bool took = name == "took_ns" && value.is_number();
-      line += (line.empty() ? "" : "  ") + (took ? "took" : name) + " " +
-              (took                ? micros_text(value.get<double>() / 1000)
-               : value.is_string() ? value.get<std::string>()
-                                   : value.dump());
-    }
-    session.print_line(line);
+    session.print_line(slow_line(request));
   }
   if (order.empty() && !session.json()) {
     const Stats settings = read_stats(session.connection(), "settings");

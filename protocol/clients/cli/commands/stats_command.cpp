@@ -55,8 +55,7 @@ Outcome run_ping(Session& session) {
 
 Action declare_stats(CLI::App& app) {
   const auto group = std::make_shared<std::string>();
-  app.add_option("GROUP", *group,
-                 "settings items slabs conns runtime index memory locks durability latency slow hot");
+  app.add_option("GROUP", *group, std::string(kStatsGroups));
   return [group](Session& session) { return run_stats(session, *group); };
 }
 

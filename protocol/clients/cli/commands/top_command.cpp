@@ -167,7 +167,8 @@ void draw_text(Session& session, const Between& between) {
   const std::optional<double> hits = between.hit_ratio();
   session.print_line(count_text(now.number("curr_items")) + " items of " + bytes_text(now.number("bytes")) +
                      ", memory limit " + bytes_text(now.number("limit_maxbytes")) + "; " +
-                     std::string(now.text("curr_connections")) + " connections; in " +
+                     std::string(now.text("curr_connections")) +
+                     (now.text("curr_connections") == "1" ? " connection; in " : " connections; in ") +
                      bytes_text(between.rate({"bytes_read"})) + "/s, out " +
                      bytes_text(between.rate({"bytes_written"})) + "/s; " +
                      (hits ? std::to_string(std::lround(100 * *hits)) + " % of gets hit" : "no gets"));

@@ -43,7 +43,8 @@ std::string text_of_range(const Range& range) {
 }
 
 /// On standard error, since the items may go to standard output.
-void tell_report(Session& session, const char* done, const TransferReport& report) {
+void tell_report(Session& session, const char* done, const TransferReport& report,
+                 const std::string& mode = {}) {
   if (session.json()) {
     Json document = Json::object();
     document["items"] = report.totals.items;
@@ -55,13 +56,16 @@ void tell_report(Session& session, const char* done, const TransferReport& repor
     complain(document.dump());
     return;
   }
-  std::string text = std::string(done) + " " + std::to_string(report.totals.items) + " items: " +
+  const std::uint64_t stored = report.totals.items - report.kept - report.expired;
+  std::string text = std::string(done) + " " + std::to_string(stored) +
+                     (stored == report.totals.items ? "" : " of " + std::to_string(report.totals.items)) +
+                     " items, " +
                      transfer_text(report.totals.items - report.before, report.totals.bytes, report.seconds);
   if (report.before != 0) {
     text += "; " + std::to_string(report.before) + " were done by earlier runs";
   }
   if (report.kept != 0) {
-    text += "; " + std::to_string(report.kept) + " not stored because of --mode";
+    text += "; " + std::to_string(report.kept) + " not stored because of --mode " + mode;
   }
   if (report.expired != 0) {
     text += "; " + std::to_string(report.expired) + " expired meanwhile";
@@ -85,7 +89,7 @@ Outcome run_import(Session& session, const ImportArguments& arguments) {
   options.mode = modes.at(arguments.mode);
   const TransferReport report =
       import_items([&session]() -> Connection& { return session.connection(); }, options);
-  tell_report(session, options.dry_run ? "the file is complete:" : "imported", report);
+  tell_report(session, options.dry_run ? "the file is complete:" : "imported", report, arguments.mode);
   return Outcome::done;
 }
 

@@ -20,20 +20,6 @@ struct WatchArguments {
   double seconds = 0;
 };
 
-/// `ts=1.2 gid=3 type=item_get key=k` as a document.
-Json document_of(std::string_view line) {
-  Json document = Json::object();
-  while (!line.empty()) {
-    const std::size_t end = std::min(line.find(' '), line.size());
-    const std::string_view word = line.substr(0, end);
-    line.remove_prefix(std::min(end + 1, line.size()));
-    if (const std::size_t equals = word.find('='); equals != std::string_view::npos) {
-      document[std::string(word.substr(0, equals))] = json_word(word.substr(equals + 1));
-    }
-  }
-  return document;
-}
-
 Outcome run_watch(Session& session, const WatchArguments& arguments) {
   // A connection that runs watch takes no more commands, so it is a connection of its own.
   const auto server = session.another();
@@ -59,7 +45,7 @@ Outcome run_watch(Session& session, const WatchArguments& arguments) {
     const std::string line(server->line());
     ++seen;
     if (session.json()) {
-      print_json(session, document_of(line));
+      print_json(session, object_of_words(line));
     } else {
       session.print_line(line);
     }
@@ -71,7 +57,7 @@ Outcome run_watch(Session& session, const WatchArguments& arguments) {
 
 Action declare_watch(CLI::App& app) {
   const auto arguments = std::make_shared<WatchArguments>();
-  app.add_option("STREAM", arguments->streams, "fetchers, mutations, evictions, deletions, connevents");
+  app.add_option("STREAM", arguments->streams, std::string(kWatchStreams));
   app.add_option("--lines", arguments->lines, "Stop after this many lines")->type_name("N");
   app.add_option("--for", arguments->seconds, "Stop after this many seconds")->type_name("SECONDS");
   return [arguments](Session& session) { return run_watch(session, *arguments); };

@@ -12,6 +12,7 @@
 
 #include "protocol/clients/cli/commands/command.hpp"
 #include "protocol/clients/cli/commands/json_text.hpp"
+#include "protocol/clients/cli/commands/ttl_option.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "protocol/clients/cli/wire/request_text.hpp"
 #include "runtime/base/command_line.hpp"
@@ -102,7 +103,7 @@ Action declare_change(CLI::App& app, const char* mode) {
   app.add_option("KEY", arguments->key, "Key")->required();
   app.add_option("DELTA", arguments->delta, "Amount; default: 1");
   app.add_option("--initial", arguments->initial, "Value of a key that does not exist yet")->type_name("N");
-  app.add_option("--ttl", arguments->seconds, "Seconds to live")->type_name("SECONDS");
+  add_ttl(app, arguments->seconds, "Time to live: seconds, or 90s, 10min, 1h, 7d");
   return [arguments, mode](Session& session) {
     std::string flags = std::string(" v M") + mode + " D" + std::to_string(arguments->delta);
     if (arguments->initial) {
@@ -122,9 +123,8 @@ Action declare_set(CLI::App& app) {
   const auto arguments = std::make_shared<SetArguments>();
   app.add_option("KEY", arguments->key, "Key")->required();
   app.add_option("VALUE", arguments->value, "Value; - takes it from standard input")->required();
-  app.add_option("--ttl", arguments->options.seconds,
-                 "Seconds to live, or a unix time if above 30 days; 0: no expiry")
-      ->type_name("SECONDS");
+  add_ttl(app, arguments->options.seconds,
+          "Time to live: seconds, or 90s, 10min, 1h, 7d; a unix time if above 30 days; 0: no expiry");
   app.add_option("--flags", arguments->options.flags, "The client's flags")->type_name("N");
   app.add_option("--cas", arguments->options.compare, "Store only if the item has this unique")
       ->type_name("UNIQUE");
@@ -156,7 +156,7 @@ Action declare_touch(CLI::App& app) {
   const auto keys = std::make_shared<std::vector<std::string>>();
   const auto seconds = std::make_shared<std::int64_t>(0);
   app.add_option("KEY", *keys, "Keys")->required();
-  app.add_option("--ttl", *seconds, "Seconds to live; 0: no expiry")->required()->type_name("SECONDS");
+  add_ttl(app, *seconds, "Time to live: seconds, or 90s, 10min, 1h, 7d; 0: no expiry")->required();
   return [keys, seconds](Session& session) {
     return run_for_each(session, protocol::verb::meta_get, *keys, " T" + std::to_string(*seconds), "touched");
   };

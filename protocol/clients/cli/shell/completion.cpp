@@ -51,19 +51,73 @@ std::vector<std::string> protocol_words(const std::string& stem) {
   return words;
 }
 
-std::vector<std::string> keys_from_server(Session& session, const std::string& prefix) {
+/// Up to `most` keys from one end of the prefix's range.
+std::vector<std::string> some_keys(Session& session, const std::string& prefix, std::uint64_t most,
+                                   bool from_end) {
+  Range range = prefix.empty() ? Range{} : Range{.prefix = prefix};
+  range.reverse = from_end;
+  Pages pages(session.connection(), range, {}, {.limit = most, .page_items = most, .ahead = false});
   std::vector<std::string> keys;
-  try {
-    Pages pages(session.connection(), prefix.empty() ? Range{} : Range{.prefix = prefix}, {},
-                {.limit = kMostKeys, .page_items = kMostKeys, .ahead = false});
-    while (const Record* const record = pages.next()) {
-      keys.push_back(quoted_word(record->key));
-    }
-  } catch (const Failure&) {
-    session.hang_up();
-    keys.clear();
+  while (const Record* const record = pages.next()) {
+    keys.push_back(record->key);
   }
   return keys;
+}
+
+// Keys are in order, so all of them begin with what the first and the last have in common.
+void add_keys(Session& session, Completion& completion) {
+  std::vector<std::string> keys = some_keys(session, completion.stem, kMostKeys + 1, false);
+  completion.more = keys.size() > kMostKeys;
+  std::string common = keys.empty() ? completion.stem : common_beginning({keys.front(), keys.back()});
+  if (completion.more) {
+    keys.resize(kMostKeys);
+    const std::vector<std::string> last = some_keys(session, completion.stem, 1, true);
+    common = last.empty() ? completion.stem : common_beginning({keys.front(), last.front()});
+  }
+  for (const std::string& key : keys) {
+    // A quoted key does not begin with the typed word.
+    if (const std::string word = quoted_word(key); word.starts_with(completion.stem)) {
+      completion.whole.push_back(word);
+    } else {
+      completion.more = true;
+    }
+  }
+  completion.common = quoted_word(common) == common ? common : completion.stem;
+}
+
+/// Lines `CONFIG <option> ..`, up to END.
+void add_options_of_server(Session& session, Completion& completion) {
+  Connection& server = session.connection();
+  server.send(std::string(protocol::name_of(protocol::verb::config_get)) + " get\r\n");
+  for (;;) {
+    const std::vector<std::string> words = split_words(server.line());
+    if (words.size() < 2 || words[0] != "CONFIG") {
+      return;
+    }
+    if (words[1].starts_with(completion.stem)) {
+      completion.whole.push_back(words[1]);
+    }
+  }
+}
+
+std::vector<std::string> offered_words(std::string_view offered, const std::string& stem) {
+  std::vector<std::string> words = split_words(offered);
+  std::erase_if(words, [&](const std::string& word) { return !word.starts_with(stem); });
+  return words;
+}
+
+void add_words(Session& session, const Command& command, std::size_t place, Completion& completion) {
+  if (completion.stem.starts_with('-')) {
+    completion.whole = option_names(command, completion.stem);
+  } else if (command.words == Completes::requests) {
+    completion.whole = protocol_words(completion.stem);
+  } else if (command.words == Completes::keys) {
+    add_keys(session, completion);
+  } else if (place == 1 || command.words == Completes::words) {
+    completion.whole = offered_words(command.offered, completion.stem);
+  } else if (command.words == Completes::options && place == 2) {
+    add_options_of_server(session, completion);
+  }
 }
 
 }  // namespace
@@ -80,21 +134,21 @@ Completion complete_line(Session& session, std::string_view before) {
   }
   if (words.empty() || words[0] == "help") {
     completion.whole = command_names(completion.stem);
+    completion.common = common_beginning(completion.whole);
     return completion;
   }
   const Command* const command = find_command(words[0]);
   if (command == nullptr || completion.stem.find_first_of("\"'\\") != std::string::npos) {
     return completion;
   }
-  if (completion.stem.starts_with('-')) {
-    completion.whole = option_names(*command, completion.stem);
-  } else if (command->words == Completes::requests) {
-    completion.whole = protocol_words(completion.stem);
-  } else if (command->words == Completes::keys) {
-    completion.whole = keys_from_server(session, completion.stem);
-    // A quoted key does not begin with the typed word.
-    std::erase_if(completion.whole,
-                  [&](const std::string& key) { return !key.starts_with(completion.stem); });
+  try {
+    add_words(session, *command, words.size(), completion);
+  } catch (const Failure&) {
+    session.hang_up();
+    return {.stem = completion.stem};
+  }
+  if (command->words != Completes::keys || completion.stem.starts_with('-')) {
+    completion.common = common_beginning(completion.whole);
   }
   return completion;
 }

@@ -12,6 +12,7 @@
 #include "protocol/clients/cli/text/complain.hpp"
 #include "protocol/clients/cli/text/quoting.hpp"
 #include "runtime/base/command_line.hpp"
+#include "runtime/base/nearest.hpp"
 
 namespace mxkv::cli {
 namespace {
@@ -19,7 +20,13 @@ namespace {
 using Words = std::vector<std::string>;
 
 [[noreturn]] void no_such_command(const std::string& name) {
-  throw Failure(Outcome::usage, "there is no command " + quoted_word(name) + "; help lists them");
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) {
+    names.emplace_back(command.name);
+  }
+  const std::string meant = runtime::nearest(name, names);
+  throw Failure(Outcome::usage, "there is no command " + quoted_word(name) +
+                                    (meant.empty() ? "; help lists them" : ", did you mean " + meant + "?"));
 }
 
 void show_help(Session& session, const Words& words) {

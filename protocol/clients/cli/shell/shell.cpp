@@ -51,8 +51,8 @@ unsigned char complete_word(EditLine* line, int) {
   if (completion.whole.empty()) {
     return CC_REFRESH_BEEP;
   }
-  std::string common = common_beginning(completion.whole);
-  if (completion.whole.size() == 1) {
+  std::string common = completion.common;
+  if (completion.whole.size() == 1 && !completion.more) {
     common += ' ';
   }
   if (common.size() > completion.stem.size()) {
@@ -61,6 +61,9 @@ unsigned char complete_word(EditLine* line, int) {
   std::fputc('\n', stdout);
   for (const std::string& word : completion.whole) {
     std::printf("%s\n", word.c_str());
+  }
+  if (completion.more) {
+    std::puts("... and more: type another letter, or scan");
   }
   std::fflush(stdout);
   return CC_REDISPLAY;

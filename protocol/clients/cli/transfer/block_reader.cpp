@@ -58,10 +58,11 @@ class BlockReader final : public DumpReader {
 
   void take_file_header() {
     block_offset_ = 0;
-    const std::string_view begin = demand(16);
-    if (!begins_as_blocks(begin)) {
-      wrong("is not an export of mxkv-cli");
+    const std::string_view first = file_.peek(kFileMagic.size());
+    if (!kFileMagic.starts_with(first)) {
+      throw Failure(Outcome::file, file_.name() + ": is not an export of mxkv-cli, of neither format");
     }
+    const std::string_view begin = demand(16);
     if (get_number<std::uint32_t>(begin, 8) != kFormatVersion) {
       wrong("is of version " + std::to_string(get_number<std::uint32_t>(begin, 8)) + ", not 1");
     }

@@ -24,6 +24,9 @@ constexpr std::size_t kBufferBytes = std::size_t{1024} * 1024;
 void write_all(int descriptor, std::string_view bytes, const std::string& name) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EPIPE) {
+      end_by_closed_pipe();
+    }
     if (written < 0 && errno != EINTR) {
       fail(name);
     }

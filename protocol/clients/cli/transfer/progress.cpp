@@ -31,7 +31,8 @@ bool Progress::tell(std::uint64_t items, std::uint64_t bytes, double share) {
   }
   last_ = now;
   if (shown_) {
-    std::string text = transfer_text(items, bytes, seconds());
+    std::string text =
+        count_text(static_cast<double>(items)) + " items, " + transfer_text(items, bytes, seconds());
     if (share > 0) {
       const double known = std::min(share, 1.0);
       text += ", " + std::to_string(static_cast<int>(100 * known)) + " %, " +
@@ -45,7 +46,7 @@ bool Progress::tell(std::uint64_t items, std::uint64_t bytes, double share) {
 }
 
 std::string transfer_text(std::uint64_t items, std::uint64_t bytes, double seconds) {
-  return count_text(static_cast<double>(items)) + " items, " + bytes_text(static_cast<double>(bytes)) + ", " +
+  return bytes_text(static_cast<double>(bytes)) + ", " +
          count_text(static_cast<double>(items) / std::max(seconds, 1e-6)) + " items/s";
 }
 

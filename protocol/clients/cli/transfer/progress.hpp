@@ -27,7 +27,7 @@ class Progress {
   std::chrono::steady_clock::time_point last_;
 };
 
-/// "1.20M items, 131MiB, 850k items/s"
+/// "131MiB, 850k items/s"
 [[nodiscard]] std::string transfer_text(std::uint64_t items, std::uint64_t bytes, double seconds);
 
 }  // namespace mxkv::cli

@@ -33,6 +33,10 @@ Stats read_stats(Connection& server, const std::string& group) {
       if (line == "END" || line == "RESET" || line == "OK") {
         return stats;
       }
+      if (line == "ERROR" && !group.empty()) {
+        throw Failure(Outcome::refused,
+                      "the server has no statistics " + group + "; stats --help lists the groups");
+      }
       throw_refusal(line);
     }
     line.remove_prefix(kStat.size());

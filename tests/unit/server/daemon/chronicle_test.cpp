@@ -20,7 +20,7 @@ class ChronicleTest : public ::testing::Test, protected HappeningBell {
     std::vector<std::string> texts;
     for (const Chronicle::Line& line : chronicle.tell(
              now, happenings, {.connections_most = 9, .memory_used = 1U << 20U, .memory_most = 2U << 20U})) {
-      (line.how == Chronicle::Line::level::debug ? debug : texts).push_back(line.text);
+      (line.how == config::log_level::debug ? debug : texts).push_back(line.text);
     }
     return texts;
   }
@@ -76,8 +76,7 @@ TEST_F(ChronicleTest, EachKindIsALineOfItsOwn) {
 
 TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
   happenings.note(happening::evicted);
-  EXPECT_EQ(tell(),
-            std::vector<std::string>{"memory is full (1MiB of 2MiB): the least used items are evicted"});
+  EXPECT_EQ(tell(), std::vector<std::string>{"memory is full (1MiB of 2MiB): items are evicted"});
   for (int second = 0; second < 30; ++second) {
     now += seconds{1};
     happenings.note(happening::evicted);
@@ -92,6 +91,18 @@ TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
   now += seconds{1};
   EXPECT_EQ(tell(), std::vector<std::string>{"eviction has ended: 61 items in 31 s"});
   EXPECT_FALSE(next());
+}
+
+TEST_F(ChronicleTest, LinesNameTheirEventForPrograms) {
+  happenings.note(happening::slow, "get from tcp:1 took 12 ms");
+  happenings.note(happening::slow, "set from tcp:2 took 11 ms");
+  happenings.note(happening::no_memory);
+  const std::vector<Chronicle::Line> lines = chronicle.tell(now, happenings, {});
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].event.name, "no_memory");
+  EXPECT_EQ(lines[1].event.name, "slow_request");
+  EXPECT_EQ(lines[1].event.times, 2U);
+  EXPECT_EQ(lines[1].event.about, "get from tcp:1 took 12 ms");
 }
 
 TEST_F(ChronicleTest, EventsBeforeTheFirstListenerAreLogged) {

@@ -39,7 +39,7 @@ class LogTest : public ::testing::Test {
 
 TEST_F(LogTest, LinesHaveTimeLevelAndText) {
   Log{options_}.warning("two\nlines");
-  EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+ warning two\\\\nlines\n$"));
+  EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+[+-][0-9:]+ warning two\\\\nlines\n$"));
 }
 
 TEST_F(LogTest, NoLineHoldsBytesThatATerminalObeys) {
@@ -71,6 +71,14 @@ TEST_F(LogTest, JsonLinesHaveThemAsMembers) {
   EXPECT_THAT(text(),
               ContainsRegex("^\\{\"time\":\"20[0-9T:.+-]+\",\"level\":\"error\",\"process\":[0-9]+,"));
   EXPECT_THAT(text(), EndsWith("\"message\":\"a \\\"b\\\"\\n\xEF\xBF\xBD\"}\n"));
+}
+
+TEST_F(LogTest, JsonLinesOfEventsHaveTheirNameTimesAndClient) {
+  options_.format = config::log_format::json;
+  Log{options_}.write(config::log_level::info, "slow request: a (and 1 more)",
+                      {.name = "slow_request", .times = 2, .about = "a \"b\""});
+  EXPECT_THAT(text(), EndsWith("\"message\":\"slow request: a (and 1 more)\",\"event\":\"slow_request\","
+                               "\"times\":2,\"about\":\"a \\\"b\\\"\"}\n"));
 }
 
 TEST_F(LogTest, LinesBelowTheLevelAreLeftOut) {
@@ -138,7 +146,7 @@ TEST_F(LogTest, ReopenBeginsAFileThatWasRenamedAnew) {
   EXPECT_EQ(log.reopen(options_), "");
   log.info("after");
   EXPECT_THAT(text("old"), Not(HasSubstr("after")));
-  EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+ info after\n$"));
+  EXPECT_THAT(text(), ContainsRegex("^20[0-9-]+ [0-9:.]+[+-][0-9:]+ info after\n$"));
 }
 
 TEST_F(LogTest, AFolderThatIsNotThereIsAnErrorAndIsNotMade) {

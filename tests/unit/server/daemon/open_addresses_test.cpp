@@ -58,6 +58,11 @@ TEST(OpenAddresses, AreNamedWithTheRightsThere) {
   EXPECT_EQ(warning({.address = "::", .port = 7, .auth = listener_auth::none}, true, true),
             "[::]:7 is open: every client that reaches it may read, change and flush all items, change the "
             "memory limit and watch other clients, and end the server (its auth is none)");
+  EXPECT_EQ(
+      warning(
+          {.address = "::", .port = 7, .auth = listener_auth::none, .role = config::listener_role::reader},
+          true, true),
+      "[::]:7 is open: every client that reaches it may read all items (its auth is none)");
 }
 
 }  // namespace

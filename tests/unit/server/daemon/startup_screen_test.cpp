@@ -38,11 +38,10 @@ struct StartupScreen : ::testing::Test {
 };
 
 TEST_F(StartupScreen, ShowsTheMachine) {
-  EXPECT_THAT(screen(),
-              ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement detected",
-                          "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
-                          "memory: limit 12GiB (detected); when it is full, the least used items are evicted",
-                          "data is kept in memory only: a restart loses it"));
+  EXPECT_THAT(screen(), ElementsAre("machine: 2 NUMA nodes, 4 CPUs, 16GiB", "workers: 4; placement detected",
+                                    "node 0: 2 workers on CPUs 0-1", "node 1: 2 workers on CPUs 2-3",
+                                    "memory: limit 12GiB (detected); when it is full, items are evicted",
+                                    "data is kept in memory only: a restart loses it"));
 }
 
 TEST_F(StartupScreen, TellsTheFateOfTheData) {
@@ -122,6 +121,15 @@ TEST_F(StartupScreen, WarnsOfNumaBalancingWhereThereAreSeveralNodes) {
   EXPECT_THAT(warnings(), ElementsAre(StartsWith("automatic NUMA balancing is on")));
   topology = runtime::topology_from_synthetic("Core:2 PU:1").value();
   EXPECT_THAT(warnings(), IsEmpty());
+}
+
+TEST_F(StartupScreen, WarnsOfMoreWorkersThanCpus) {
+  options.workers = 4;
+  EXPECT_THAT(warnings(), IsEmpty());
+  options.workers = 5;
+  EXPECT_THAT(warnings(),
+              ElementsAre("5 workers share 4 CPUs: the clients of one worker wait while another worker "
+                          "has its CPU"));
 }
 
 TEST_F(StartupScreen, WarnsOfHugePagesThatAreWantedAndOff) {
