@@ -93,6 +93,21 @@ def python_module(name: str, requirements: Path = HERE / "python" / "requirement
     return importlib.import_module(name)
 
 
+def python_sources(name: str, requirements: Path = HERE / "python" / "requirements.txt") -> Path:
+    """The unpacked source distribution of a package that a list names, with its own tests, from PyPI."""
+    wanted = next(line for line in requirements.read_text(encoding="utf-8").splitlines() if line.startswith(f"{name}=="))
+
+    def install(folder: Path) -> None:
+        run_installer("PyPI", sys.executable, "-m", "pip", "download", "--quiet", "--retries", "1", "--timeout", "60",
+                      "--disable-pip-version-check", "--no-deps", "--no-binary", ":all:", "--dest", folder, wanted)
+        for archive in list(folder.iterdir()):
+            shutil.unpack_archive(archive, folder)
+            archive.unlink()
+
+    folder = installed(f"sources.{name}", sys.version + wanted, install)
+    return next(folder.iterdir())
+
+
 def javascript_folder(manifest: Path = HERE / "javascript" / "package.json", name: str = "javascript") -> Path:
     """A folder with the packages that a package.json names, from the npm registry."""
 

@@ -69,13 +69,13 @@ class MxkvPythonTest(LibraryCase):
             names = {name.partition("/")[2] for name in opened.getnames()}
         self.assertLessEqual({"LICENSE", "CHANGELOG.md", "README.md", "mxkv/py.typed", "tests/test_with_server.py"}, names)
 
-        self.install(python, wheel)
+        self.install(python, f"{wheel}[cachelib,django,dogpile,flask]")
         self.assertTrue(list((self.folder / "fresh").glob("lib/*/site-packages/mxkv/py.typed")))
         self.run_tests(python, TESTS / "integration", 30, *TESTED)
-        machine.run(python, "-m", "pdoc", "-o", self.folder / "reference", "mxkv", "mxkv.opentelemetry")
+        machine.run(python, "-m", "pdoc", "-o", self.folder / "reference", "mxkv", "mxkv.opentelemetry", "mxkv.django")
         self.assertIn("AsyncHashClient", (self.folder / "reference" / "mxkv.html").read_text(encoding="utf-8"))
         shutil.rmtree(self.sources / "mxkv")  # so that the tests find the installed package
-        self.run_tests(python, self.sources, 17, "discover", "-s", "tests", MXKV_PORT=str(self.server.port))
+        self.run_tests(python, self.sources, 48, "discover", "-s", "tests", MXKV_PORT=str(self.server.port))
 
     def install(self, python: Path, *what) -> None:
         registries.run_installer("PyPI", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)

@@ -173,6 +173,13 @@ class ServerToolsTest(unittest.TestCase):
         for case in ("alone", "/metrics", "/status.json"):
             self.assertRegex(done.stdout, rf"(?m)^{case} +[\d,]+ ")
 
+    def test_a_flush_of_a_group_is_measured_beside_reads(self) -> None:
+        done = tool("flush", "--quick", "--server-cpu", CPUS[0], "--client-cpu", CPUS[-1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lost = {line.split()[0]: (line.split()[-5], line.split()[-1]) for line in done.stdout.splitlines()[1:]}
+        self.assertEqual(lost.pop("mxkv"), ("0", "0.0%"), "no old value after it, and all others are there")
+        self.assertLessEqual(lost.items(), {"redis": ("0", "0.0%"), "memcached": ("0", "100.0%")}.items())
+
     def test_parser_and_writers_do_in_every_case_what_is_measured(self) -> None:
         program = pathlib.Path(BUILD) / "bench" / "protocol_bench"
         done = subprocess.run([program, "--benchmark_min_time=0.001", "--benchmark_format=json"], capture_output=True,

@@ -149,7 +149,7 @@ class AsyncTasksTest(AsyncCase):
                 self.assertTrue((await client.get(f"key:{number}")).startswith(b"%d:x" % number))
             except mxkv.RequestTimeout:
                 late += 1
-        self.assertEqual(client._room._value, 1, "each gave its room back")
+        self.assertEqual(client._room.free, 1, "each gave its room back")
 
 
 class AsyncConnectionsTest(AsyncCase):

@@ -5,6 +5,8 @@ from pymemcache.client.rendezvous import RendezvousHash
 from pymemcache.exceptions import (MemcacheClientError, MemcacheError, MemcacheIllegalInputError, MemcacheServerError,
                                    MemcacheUnexpectedCloseError, MemcacheUnknownError)
 from pymemcache.pool import ObjectPool
+from pymemcache.serde import pickle_serde
 
 __all__ = ["Client", "MemcacheClientError", "MemcacheError", "MemcacheIllegalInputError", "MemcacheServerError",
-           "MemcacheUnexpectedCloseError", "MemcacheUnknownError", "ObjectPool", "PooledClient", "RendezvousHash", "normalize_server_spec"]
+           "MemcacheUnexpectedCloseError", "MemcacheUnknownError", "ObjectPool", "PooledClient", "RendezvousHash", "normalize_server_spec",
+           "pickle_serde"]

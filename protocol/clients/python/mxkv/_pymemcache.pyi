@@ -4,7 +4,7 @@ from ssl import SSLContext
 from typing import Any, Generic, TypeVar
 import socket
 
-from ._wire import Key
+from ._wire import Key, Serde
 
 _K = TypeVar("_K", str, bytes)
 _T = TypeVar("_T")
@@ -30,6 +30,8 @@ class ObjectPool(Generic[_T]):
 class RendezvousHash:
     def add_node(self, node: str) -> None: ...
     def get_node(self, key: str) -> str: ...
+
+pickle_serde: Serde
 
 def normalize_server_spec(server: object) -> tuple[str, int] | str: ...
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 import sys
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import islice
@@ -55,6 +56,40 @@ class _Connection:
         self._writer.transport.abort()
 
 
+class _Room:
+    """A semaphore that hands a freed place to the task that waits longest. asyncio's, before Python 3.10.8, wakes nobody any more
+    once a task was cancelled between its waking and its run.
+    """
+
+    def __init__(self, places: int) -> None:
+        self.free = places
+        self._waiters: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        if self.free:
+            self.free -= 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        except BaseException:
+            if not waiter.cancel() and not waiter.cancelled():
+                self._leave()  # cancelled after the place was handed over
+            raise
+
+    async def __aexit__(self, *error: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self.free += 1
+
+
 class AsyncClient:
     """The commands of Client, to be awaited. All tasks share `max_connections`, and wait while all are taken.
     `connect_timeout` is for a new connection with its handshakes, `timeout` for each request. Client describes the
@@ -72,8 +107,7 @@ class AsyncClient:
         self._connect_timeout, self._timeout = connect_timeout, timeout
         self._retries = Retries(retries, retry_wait, retry_writes)
         self._codec = Codec(serde or PlainSerde(), bytes_of(key_prefix))
-        self._max_connections = max_connections
-        self._room: asyncio.Semaphore | None = None  # made within the event loop, as Python 3.9 wants it
+        self._room = _Room(max_connections)
         self._idle: list[_Connection] = []
 
     async def __aenter__(self) -> AsyncClient:
@@ -290,8 +324,6 @@ class AsyncClient:
             attempt += 1
 
     async def _ask_once(self, request: Request[T]) -> T:
-        if self._room is None:
-            self._room = asyncio.Semaphore(self._max_connections)
         async with self._room:
             connection = self._take_idle() or await self._connect()
             try:

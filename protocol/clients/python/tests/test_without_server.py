@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import mxkv
 from mxkv._address import address_of
+from mxkv.aio import _Room
 from pymemcache.client.hash import HashClient as PymemcacheHashClient
 
 
@@ -65,6 +66,46 @@ class HashTest(unittest.TestCase):
     def test_no_servers_are_refused(self):
         with self.assertRaises(mxkv.BadAddress):
             mxkv.HashClient([])
+
+
+class RoomTest(unittest.TestCase):
+    """The places of an asynchronous client's connections."""
+
+    def test_a_place_is_passed_on_when_its_task_is_cancelled_before_it_runs(self):
+        async def check() -> None:
+            room, done = _Room(1), []
+
+            async def work(number: int) -> None:
+                async with room:
+                    done.append(number)
+
+            for others in (2, 0):  # that wait behind the cancelled task
+                await room.__aenter__()
+                tasks = [asyncio.ensure_future(work(number)) for number in range(2 + others)]
+                await asyncio.sleep(0)
+                tasks[1].cancel()  # while it waits
+                await room.__aexit__(None, None, None)
+                tasks[0].cancel()  # it has the place, but did not run yet
+                await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
+            await asyncio.wait_for(work(7), 60)
+            self.assertEqual((done, room.free), ([2, 3, 7], 1))
+        asyncio.run(check())
+
+    def test_no_more_tasks_than_places_are_in_it(self):
+        async def check() -> None:
+            room, inside, most = _Room(3), 0, 0
+
+            async def work() -> None:
+                nonlocal inside, most
+                async with room:
+                    inside += 1
+                    most = max(most, inside)
+                    await asyncio.sleep(0)
+                    inside -= 1
+
+            await asyncio.gather(*(work() for _ in range(20)))
+            self.assertEqual((most, room.free), (3, 3))
+        asyncio.run(check())
 
 
 class ErrorsTest(unittest.TestCase):
