@@ -16,7 +16,7 @@ ADMIN_PORT = 8080
 
 
 class LoopbackTest(unittest.TestCase):
-    def begin(self, name: str, splits: str, replicas: int, memory: dict) -> None:
+    def begin(self, name: str, splits: str, replicas: int, memory: dict, lease: str = "2s") -> None:
         """Starts a cluster of this name, and waits until all shards are served. `splits`: the first letters of all shards but
         the first one. `memory`: the limit of each node by its name."""
         self.name = name
@@ -30,7 +30,7 @@ class LoopbackTest(unittest.TestCase):
             Node(node, Loopback(f"127.{net}.1.{i + 1}"), folder, name, self.brokers.addresses,
                  options={"patience": "60s", "deadline": "60s"}, admin_port=ADMIN_PORT, memory=memory[node]) for i, node in enumerate("abc")]
         self.addCleanup(lambda: [node.end() for node in self.nodes])
-        self.cluster("init", "--splits", ",".join(splits), "--replicas", replicas, "--lease", "2s", "--nodes",
+        self.cluster("init", "--splits", ",".join(splits), "--replicas", replicas, "--lease", lease, "--nodes",
                      ",".join(node.entry for node in self.nodes))
         for node in self.nodes:
             node.start()
