@@ -9,6 +9,7 @@
 #include <set>
 
 #include "config/resolve.hpp"
+#include "runtime/topology/build.hpp"
 #include "tests/unit/topology/invented_machine.hpp"
 
 namespace mxkv::config {
