@@ -12,6 +12,7 @@
 #include "server/journal/posix_disk.hpp"
 #include "tests/unit/server/durability/kept_disk.hpp"
 #include "tests/unit/server/durability/recorded_store.hpp"
+#include "tests/unit/server/store/full_count.hpp"
 
 namespace mxkv::server::testing {
 namespace {
@@ -89,6 +90,7 @@ TEST(Recovery, WithLessMemoryThanDataKeepsTheNewestOfACache) {
     read += item.access != 0 ? 1U : 0U;
   }
   EXPECT_EQ(read, 2000U) << "those that were read are newer";
+  EXPECT_EQ(wrong_count(store.store), "") << "items of the first try count no more";
 }
 
 TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {
