@@ -38,6 +38,15 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
     const Origin* origin = find_origin(options.origins, "workers");
     found.push_back({origin == nullptr ? Origin{} : *origin, "workers", std::move(crowd)});
   }
+  for (std::size_t i = 0; i < options.prefixes.size(); ++i) {
+    if (const std::size_t bytes = options.prefixes[i].memory_bytes; bytes > limit) {
+      const std::string path = "prefixes[" + std::to_string(i) + "].memory";
+      const Origin* origin = find_origin(options.origins, path);
+      found.push_back({origin == nullptr ? Origin{} : *origin, path,
+                       format_size_rounded(bytes) + " is more than memory.limit, which is " +
+                           format_size_rounded(limit) + ": the prefix never reaches it"});
+    }
+  }
   Findings idle = switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size());
   found.insert(found.end(), idle.begin(), idle.end());
   return found;

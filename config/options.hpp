@@ -208,6 +208,15 @@ enum class evict_for : std::uint8_t {
   bytes,     ///< bytes that hit: an item's size has no say
 };
 
+/// The memory of the items whose keys begin with a prefix, and with no longer one of the list.
+struct PrefixOptions {
+  std::string prefix;
+  std::size_t memory_bytes = 0;  ///< the most that the items may take; 0: no limit of their own
+  std::size_t keep_bytes = 0;    ///< up to this the need of others evicts none of them
+  config::when_full when_full = config::when_full::evict;  ///< memory_bytes
+};
+inline constexpr std::size_t kMostPrefixes = 256;
+
 /// When a write is on disk, as seen by clients.
 enum class sync_mode : std::uint8_t {
   commit,    ///< a reply leaves when the data it reveals is on disk
@@ -274,6 +283,7 @@ struct DaemonOptions : PlacementOptions {
   config::when_full when_full = config::when_full::evict;
   config::evict_for evict_for = config::evict_for::requests;
   bool evacuation = true;  ///< items are moved out of sparse spans
+  std::vector<PrefixOptions> prefixes;
   runtime::PrefetchOptions prefetch;
   std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
   runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;

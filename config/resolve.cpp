@@ -54,6 +54,7 @@ class Resolver {
     check_cluster(options_, findings_);
     result_.runtime.memory = options_.memory;
     result_.runtime.memory.limit_bytes = memory_limit(*placement);
+    check_kept(result_.runtime.memory.limit_bytes);
     result_.runtime.epoch = options_.epoch;
     result_.runtime.spin_rounds = options_.spin_rounds;
     for (const NumaNode& node : topology_.nodes) {
@@ -327,6 +328,21 @@ class Resolver {
       sum += bytes;
     }
     return sum;
+  }
+
+  // Prefixes must not keep all memory: tree and buffers need some, and so do other items.
+  void check_kept(std::size_t limit) {
+    const std::size_t most = limit / 8 * 7;
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < options_.prefixes.size(); ++i) {
+      sum += options_.prefixes[i].keep_bytes;
+      if (sum > most) {
+        report("prefixes[" + std::to_string(i) + "].keep", "makes what prefixes keep more than " +
+                                                               format_size_rounded(most) +
+                                                               " (allowed: 7/8 of memory.limit)");
+        return;
+      }
+    }
   }
 
   void count_workers(const NumaNode& node) {

@@ -191,6 +191,80 @@ void listeners(SchemaVisitor& visitor, std::vector<ListenAddress>& target, std::
                                       .items = [&target] { return format_items(target, format_listener); }});
 }
 
+// The text of a key's first bytes.
+void key_prefix(SchemaVisitor& visitor, std::string& target) {
+  constexpr std::size_t kMostKeyBytes = 250;
+  visitor.scalar(
+      "prefix",
+      ScalarField{.set = [&target](std::string_view text) -> Mistake {
+                    if (text.empty() || text.size() > kMostKeyBytes) {
+                      return Error{in_quotes(text) + " has " + std::to_string(text.size()) +
+                                   " bytes (allowed: 1 to 250, as for a key)"};
+                    }
+                    if (std::ranges::any_of(text, [](unsigned char c) { return c <= ' ' || c == 127; })) {
+                      return Error{in_quotes(text) +
+                                   " has a space or a control character, and no key of "
+                                   "the text protocols has one (allowed: other bytes)"};
+                    }
+                    target = text;
+                    return {};
+                  },
+                  .get = [&target] { return target; }});
+}
+
+std::string format_prefix(const PrefixOptions& options) {
+  std::string text = "{prefix: " + in_yaml_quotes(options.prefix);
+  if (options.memory_bytes != 0) {
+    text += ", memory: " + format_size(options.memory_bytes);
+  }
+  if (options.keep_bytes != 0) {
+    text += ", keep: " + format_size(options.keep_bytes);
+  }
+  if (options.when_full != PrefixOptions{}.when_full) {
+    text.append(", when_full: ").append(kWhenFullWords[static_cast<std::size_t>(options.when_full)]);
+  }
+  return text + "}";
+}
+
+// Checks a new prefix against those before it.
+Mistake among(const std::vector<PrefixOptions>& before, const PrefixOptions& added) {
+  if (added.prefix.empty()) {
+    return Error{"lacks its key prefix (allowed: the first bytes of keys)"};
+  }
+  if (std::ranges::find(before, added.prefix, &PrefixOptions::prefix) != before.end()) {
+    return Error{"the prefix " + in_quotes(added.prefix) + " is listed twice (allowed: once)"};
+  }
+  if (before.size() == kMostPrefixes) {
+    return Error{"is one too many (allowed: " + std::to_string(kMostPrefixes) + " prefixes)"};
+  }
+  if (added.memory_bytes != 0 && added.keep_bytes > added.memory_bytes) {
+    return Error{"keep, " + format_size(added.keep_bytes) + ", is above memory (allowed: at most " +
+                 format_size(added.memory_bytes) + ")"};
+  }
+  return {};
+}
+
+void prefixes(SchemaVisitor& visitor, std::vector<PrefixOptions>& target) {
+  const auto add_mapping = [&target](SchemaVisitor& item) -> Mistake {
+    PrefixOptions added;
+    key_prefix(item, added.prefix);
+    ranged(item, "memory", added.memory_bytes, kSize, {64_KiB, kMostMemory, "none"});
+    ranged(item, "keep", added.keep_bytes, kSize, {64_KiB, kMostMemory, "none"});
+    choice(item, "when_full", added.when_full, kWhenFullWords);
+    Mistake mistake = among(target, added);
+    if (!mistake) {
+      target.push_back(std::move(added));
+    }
+    return mistake;
+  };
+  visitor.list("prefixes", ListField{.least_items = 0,
+                                     .clear = [&target] { target.clear(); },
+                                     .set_text = {},
+                                     .add_text = {},
+                                     .add_mapping = add_mapping,
+                                     .items = [&target] { return format_items(target, format_prefix); }});
+}
+
 void limits(SchemaVisitor& visitor, LimitOptions& options) {
   ranged(visitor, "connections", options.connections, kCount, {1, 1'000'000});
   ranged(visitor, "connections_per_client", options.connections_per_client, kCount, {1, 1'000'000, "off"});
@@ -311,6 +385,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     choice(section, "in_core", options.memory.in_core, kBoolWords);
     choice(section, "evacuation", options.evacuation, kBoolWords);
   });
+  prefixes(visitor, options.prefixes);
   visitor.section("durability", [&](SchemaVisitor& section) { durability(section, options.durability); });
   visitor.section("cluster", [&](SchemaVisitor& section) { show_cluster(section, options.cluster); });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });

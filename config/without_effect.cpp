@@ -26,6 +26,7 @@ class Search {
     requests();
     durability();
     cluster();
+    prefixes();
     return std::move(found_);
   }
 
@@ -124,6 +125,17 @@ class Search {
       without_effect(!mine.brokers.empty(), "cluster.brokers", kNoCluster);
       without_effect(mine.peer.has_value(), "cluster.peer", kNoCluster);
       without_effect(mine.tls.given(), "cluster.tls", kNoCluster);
+    }
+  }
+
+  void prefixes() {
+    for (std::size_t i = 0; i < options_.prefixes.size(); ++i) {
+      const PrefixOptions& prefix = options_.prefixes[i];
+      const std::string path = "prefixes[" + std::to_string(i) + "].";
+      without_effect(prefix.keep_bytes != 0 && options_.when_full == when_full::error, path + "keep",
+                     "memory.when_full is error, so that no item makes room for others");
+      without_effect(prefix.memory_bytes == 0 && prefix.when_full != PrefixOptions{}.when_full,
+                     path + "when_full", "the prefix has no limit of its own");
     }
   }
 

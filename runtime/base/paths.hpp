@@ -49,6 +49,8 @@
   /* how a write of the store waits */                                                                        \
   X(write_not_its_turn) X(write_at_gate) X(write_without_memory) X(write_derived_without_memory)                \
   X(write_lets_go)                                                                                            \
+  /* a quota is full, walked over, or kept from the need of others */                                         \
+  X(write_over_quota) X(quota_census) X(quota_walk) X(quota_skips_inner) X(eviction_keeps)                    \
   /* how often an evicted item was read, and one that comes back */                                           \
   X(evicted_unread) X(evicted_once_read) X(evicted_twice_read) X(evicted_often_read) X(ghost_returned)        \
   /* what a turn in place comes to */                                                                         \

@@ -7,6 +7,7 @@
 
 #include "server/admin/metrics.hpp"
 #include "server/stats/observed_stats.hpp"
+#include "server/stats/quota_stats.hpp"
 
 namespace mxkv::server {
 
@@ -145,6 +146,53 @@ constexpr std::array kCounted{
     Counted{counter::items_moved, "mxkv_items_moved", "Items moved out of sparse memory blocks."},
 };
 
+struct OfPrefix {
+  type what;
+  std::string_view name;
+  std::string_view help;
+  std::uint64_t (*value)(const QuotaSums& sums);
+};
+constexpr std::array kOfPrefixes{
+    OfPrefix{type::gauge, "mxkv_prefix_items", "Items of a configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::items); }},
+    OfPrefix{type::gauge, "mxkv_prefix_memory_bytes",
+             "Memory of the items of a configured prefix, with 32 bytes of the tree for each.",
+             [](const QuotaSums& sums) { return sums.charge; }},
+    OfPrefix{type::gauge, "mxkv_prefix_limit_bytes",
+             "The most memory that the items of a configured prefix may take; 0 without a limit.",
+             [](const QuotaSums& sums) { return sums.limit(); }},
+    OfPrefix{type::gauge, "mxkv_prefix_keep_bytes",
+             "Memory up to which no item of a configured prefix is evicted for other items.",
+             [](const QuotaSums& sums) { return sums.options.keep_bytes; }},
+    OfPrefix{type::counter, "mxkv_prefix_sets", "Values stored for clients, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::sets); }},
+    OfPrefix{type::counter, "mxkv_prefix_evictions", "Evicted items, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::evictions); }},
+    OfPrefix{type::counter, "mxkv_prefix_evictions_unread",
+             "Evicted items that were never read, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::evicted_unread); }},
+    OfPrefix{type::counter, "mxkv_prefix_expired", "Expired items that were removed, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::expired); }},
+    OfPrefix{type::counter, "mxkv_prefix_refused",
+             "Writes refused because a configured prefix was at its limit, by prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::refused); }},
+    OfPrefix{type::counter, "mxkv_prefix_ghost_returns",
+             "Items stored again soon after their eviction, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::ghost_returns); }},
+};
+
+void write_prefixes(Exposition& out, const ServingParts& parts) {
+  const std::vector<QuotaSums> all = quota_sums(parts.store);
+  for (const OfPrefix& one : kOfPrefixes) {
+    if (!all.empty()) {
+      out.family(one.what, one.name, one.help);
+    }
+    for (const QuotaSums& sums : all) {
+      out.add({{"prefix", sums.options.prefix}}, one.value(sums));
+    }
+  }
+}
+
 void write_ranges(Exposition& out, const ServingParts& parts) {
   out.family(type::counter, "mxkv_ranges", "Range operations, by kind.");
   for (const auto& [which, kind] :
@@ -192,6 +240,7 @@ void write_commands(Exposition& out, const ServingParts& parts) {
   out.add(present.items);
   out.family(type::gauge, "mxkv_expired_items_bytes", "Estimated memory of expired items.");
   out.add(present.bytes);
+  write_prefixes(out, parts);
   write_latencies(out, parts);
 }
 

@@ -3,6 +3,7 @@
 #include "server/cluster/apply_task.hpp"
 #include "server/cluster/shard_memory.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/core/item_counts.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/store.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -91,9 +92,7 @@ index::Change ApplyRangeTask::replacing(ItemNode& leaf, std::uint64_t value, std
 }
 
 void ApplyRangeTask::replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker) {
-  auto& counters = worker.local<WorkerContext>().counters;
-  counters.count(counter::items_added);
-  counters.count(counter::bytes_added, ItemRecord::item(by)->memory_bytes());
+  count_added(worker.local<WorkerContext>(), *ItemRecord::item(by));
   retire_item(worker, ItemRecord::item(value));
 }
 

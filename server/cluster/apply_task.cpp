@@ -5,6 +5,7 @@
 
 #include "server/cluster/apply_lane.hpp"
 #include "server/durability/record_effect.hpp"
+#include "server/store/core/item_counts.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -86,8 +87,7 @@ step ApplyTask::committed(bool found, std::uint64_t old, runtime::Worker& worker
   context.applies = false;
   const bool added = item_ != nullptr;
   if (added) {
-    context.counters.count(counter::items_added);
-    context.counters.count(counter::bytes_added, std::exchange(item_, nullptr)->memory_bytes());
+    count_added(context, *std::exchange(item_, nullptr));
   }
   if (found && (added || what_ == record_type::gone)) {
     retire_item(worker, ItemRecord::item(old));

@@ -16,6 +16,17 @@ RangeLimits range_limits(const config::LimitOptions& limits) {
           .locked_items = limits.locked_items};
 }
 
+std::vector<QuotaOptions> quotas_of(const config::DaemonOptions& options) {
+  std::vector<QuotaOptions> quotas;
+  for (const config::PrefixOptions& each : options.prefixes) {
+    quotas.push_back({.prefix = each.prefix,
+                      .most_bytes = each.memory_bytes != 0 ? each.memory_bytes : QuotaOptions::kNoLimit,
+                      .keep_bytes = each.keep_bytes,
+                      .evicts = each.when_full == config::when_full::evict});
+  }
+  return quotas;
+}
+
 std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {
   std::vector<std::unique_ptr<WorkerReplies>> replies;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -67,6 +78,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict,
                       .evict_large_first = options.evict_for == config::evict_for::requests,
+                      .quotas = quotas_of(options),
                       .offers = {.mode = static_cast<read_offering>(options.offer_reads)}}),
       durability(durable == nullptr
                      ? nullptr
@@ -135,6 +147,7 @@ bool Parts::change(const config::DaemonOptions& options) {
   store.set_upkeep({.defragments = options.evacuation,
                     .evicts = options.when_full == config::when_full::evict,
                     .weighs_size = options.evict_for == config::evict_for::requests});
+  store.set_quotas(quotas_of(options));
   runtime.set_spin_rounds(options.spin_rounds);
   administration.set_shutdown_allowed(options.server.shutdown_command);
   if (durability != nullptr) {

@@ -21,10 +21,19 @@ std::pair<std::string, std::string> next_line(std::string_view& text) {
 }  // namespace
 
 bool changes_while_running(std::string_view path) {
-  static constexpr std::array<std::string_view, 12> kKeys{
-      "spin_rounds",          "admin.listeners",         "memory.limit",    "memory.when_full",
-      "memory.evict_for",     "memory.evacuation",       "durability.sync", "durability.reads",
-      "server.drain_timeout", "server.shutdown_command", "server.balance",  "server.accept"};
+  static constexpr std::array<std::string_view, 13> kKeys{"spin_rounds",
+                                                          "admin.listeners",
+                                                          "memory.limit",
+                                                          "memory.when_full",
+                                                          "memory.evict_for",
+                                                          "memory.evacuation",
+                                                          "prefixes",
+                                                          "durability.sync",
+                                                          "durability.reads",
+                                                          "server.drain_timeout",
+                                                          "server.shutdown_command",
+                                                          "server.balance",
+                                                          "server.accept"};
   return path.starts_with("limits.") || path.starts_with("stats.") || path.starts_with("log.") ||
          path.starts_with("durability.checkpoint.") || std::ranges::find(kKeys, path) != kKeys.end();
 }

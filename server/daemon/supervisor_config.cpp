@@ -1,4 +1,5 @@
 // Supervisor's functions for options that change at run time: config get and config set.
+#include <algorithm>
 #include <utility>
 
 #include "config/load.hpp"
@@ -18,13 +19,27 @@ std::string place_of(const config::Origins& origins, const std::string& path) {
   return origin == nullptr ? "" : to_string(*origin) + ": ";
 }
 
+/// Whether only limits of prefixes differ.
+bool same_prefixes(const config::DaemonOptions& running, const config::DaemonOptions& wanted) {
+  const auto names = [](const config::DaemonOptions& options) {
+    std::vector<std::string> all;
+    for (const config::PrefixOptions& each : options.prefixes) {
+      all.push_back(each.prefix);
+    }
+    std::ranges::sort(all);
+    return all;
+  };
+  return names(running) == names(wanted);
+}
+
 }  // namespace
 
 std::vector<std::string> Supervisor::refusals(const config::DaemonOptions& wanted,
                                               const config::Resolved& resolved) const {
   std::vector<std::string> why;
   for (const Change& change : changes(running_, wanted)) {
-    if (!changes_while_running(change.path)) {
+    if (!changes_while_running(change.path) ||
+        (change.path == "prefixes" && !same_prefixes(running_, wanted))) {
       why.push_back(place_of(wanted.origins, change.path) + change.path +
                     ": cannot change while the daemon runs, from " + change.before + " to " + change.after);
     }

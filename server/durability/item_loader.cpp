@@ -6,6 +6,7 @@
 #include "server/commit/access_code.hpp"
 #include "server/durability/apart_blocks.hpp"
 #include "server/durability/item_record.hpp"
+#include "server/store/core/item_counts.hpp"
 #include "server/store/upkeep/eviction_scores.hpp"
 
 namespace mxkv::server {
@@ -140,6 +141,8 @@ bool ItemLoader::item(const StoredItem& stored) {
   if (trial_ != nullptr) {
     trial_->sample.fitted(facts_of(stored));
   }
+  // At once, because the items of a trial that ends for lack of memory are counted when they are freed.
+  count_added(worker.local<WorkerContext>(), *item);
   ++items_;
   bytes_ += item->memory_bytes();
   return true;

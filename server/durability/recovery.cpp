@@ -206,7 +206,7 @@ class Recovery {
       return {};
     }
     for (std::size_t i = 0; i < shares.size(); ++i) {
-      count(shares[i], worker(i));
+      add_up(shares[i]);
     }
     if (missing_bytes_.load() != 0) {
       return no_memory();
@@ -242,11 +242,8 @@ class Recovery {
     return done;
   }
 
-  /// Adds a thread's results to the store's counters.
-  void count(Share& share, runtime::Worker& worker) {
-    auto& counters = store_.context(worker.id()).counters;
-    counters.count(counter::items_added, share.items);
-    counters.count(counter::bytes_added, share.bytes);
+  /// Adds a thread's results to the result.
+  void add_up(Share& share) {
     result_.items += share.items;
     result_.item_bytes += share.bytes;
     result_.expired += share.expired;

@@ -16,6 +16,7 @@
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
 #include "server/stats/place_stats.hpp"
+#include "server/stats/quota_stats.hpp"
 #include "server/stats/stat_text.hpp"
 #include "server/store/item/expiry.hpp"
 
@@ -131,6 +132,8 @@ std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
     }
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_, census_);
+  } else if (group == "prefixes") {
+    add_quota_stats(text, store_);
   } else if (group == "items") {
     add_item_stats(text, runtime_, store_, items(), item_bytes());
   } else if (group == "slabs") {

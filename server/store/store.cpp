@@ -41,7 +41,7 @@ void begin(Task* task, bool locked, RangeLocks& locks, runtime::Worker& worker) 
 }  // namespace
 
 Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
-    : state_(runtime, options.tree),
+    : state_(runtime, options.tree, options.quotas),
       locks_(runtime, options.toggle),
       upkeep_(state_, runtime.worker_count(),
               {.defragments = options.evacuation,
@@ -86,11 +86,26 @@ RangeLimits Store::range_limits() const noexcept {
 [[gnu::always_inline]] inline void Store::write(runtime::Worker& worker,
                                                 const protocol::PointRequest& request, Item* sent,
                                                 const ReplyAddress& address, CommitSeq seq) {
-  if (worker.local<WorkerContext>().refusal != nullptr && !request.only_reads()) [[unlikely]] {
-    refuse_point(request, sent, address, seq, worker);
+  if (worker.local<WorkerContext>().minds_writes) [[unlikely]] {
+    write_minded(worker, request, sent, address, seq);
     return;
   }
   WriteTask::create(worker, tree(), request, sent, address, seq)->start(worker);
+}
+
+// Changes are refused, or a quota is full.
+void Store::write_minded(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent,
+                         const ReplyAddress& address, CommitSeq seq) {
+  const auto& context = worker.local<WorkerContext>();
+  if (context.refusal != nullptr && !request.only_reads()) {
+    refuse_point(request, sent, address, seq, worker);
+    return;
+  }
+  auto* const task = WriteTask::create(worker, tree(), request, sent, address, seq);
+  if (context.quota_full && state_.quotas()->refuses(request.key, *context.quotas)) {
+    task->mind_quota();
+  }
+  task->start(worker);
 }
 
 void Store::point(runtime::Worker& worker, const protocol::PointRequest& request, ItemBuilder* value,
@@ -231,6 +246,9 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
   batch->group_by_key();
   if (const char* const reason = worker.local<WorkerContext>().refusal; reason != nullptr) [[unlikely]] {
     batch->refuse_changes(refusal_text(reason));
+  }
+  if (const auto& context = worker.local<WorkerContext>(); context.quota_full) [[unlikely]] {
+    batch->mind_quotas(*state_.quotas(), *context.quotas);
   }
   if (batch->keys().empty() || batch->failed()) {  // it was refused, or has no lines
     auto& replies = *worker.local<WorkerContext>().replies;

@@ -31,6 +31,7 @@ struct StoreOptions {
   bool evacuation = true;                               ///< move items out of sparse spans
   bool evict = false;                                   ///< make room when memory runs short
   bool evict_large_first = true;                        ///< an item's size has a say in that
+  std::vector<QuotaOptions> quotas;                     ///< their prefixes differ, and none is empty
   ReadOfferOptions offers;                              ///< of reads in a deep pipeline
 };
 
@@ -72,6 +73,14 @@ class Store final : public SessionStore {
   /// For requests that begin later.
   void set_limits(const RangeLimits& ranges, std::uint64_t value_bytes) noexcept;
   void set_upkeep(const UpkeepOptions& options) noexcept { upkeep_.set_options(options); }
+  /// New limits for the prefixes that the store has had from the start.
+  void set_quotas(const std::vector<QuotaOptions>& quotas) noexcept {
+    if (state_.quotas() != nullptr) {
+      state_.quotas()->set_limits(quotas);
+    }
+  }
+  /// Null: there are none.
+  [[nodiscard]] const Quotas* quotas() const noexcept { return state_.quotas(); }
   /// Keeps items that expire at this moment (steady us, not 0) or later in the tree, though they count as
   /// gone: a node that follows a lagging log may still learn that an item lives on. The greatest number: no
   /// item is kept.
@@ -82,6 +91,8 @@ class Store final : public SessionStore {
   [[nodiscard]] bool evicts() const noexcept { return upkeep_.evicts(); }
   /// Whether items are moved out of sparse spans.
   [[nodiscard]] bool evacuates() const noexcept { return upkeep_.defragments(); }
+  /// As StoreState::tears_down().
+  [[nodiscard]] bool tears_down() const noexcept { return state_.tears_down(); }
   /// The greatest of the orders minted so far and of `now_us`.
   [[nodiscard]] std::uint64_t greatest_order(std::uint64_t now_us) const noexcept {
     return state_.greatest_order(now_us);
@@ -106,6 +117,8 @@ class Store final : public SessionStore {
  private:
   void write(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent,
              const ReplyAddress& address, CommitSeq seq);
+  void write_minded(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent,
+                    const ReplyAddress& address, CommitSeq seq);
   [[nodiscard]] RangeLimits range_limits() const noexcept;
   /// Whether changes are refused now; if so, sends the refusal.
   [[nodiscard]] bool refuses(const ReplyAddress& address, runtime::Worker& worker);

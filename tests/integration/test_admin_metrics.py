@@ -32,7 +32,7 @@ class MetricsCase(AdminCase):
 
     def setUp(self):
         super().setUp()
-        self.start_admin("--set", f"durability.directory={self.directory}/data", "--set", "stats.sample=1")
+        self.start_admin("--set", f"durability.directory={self.directory}/data", "--set", "stats.sample=1", "--set", "prefixes=[{prefix: key}]")
 
     def scrape(self, accept: str = ""):
         reply = self.get("/metrics", **({"Accept": accept} if accept else {}))

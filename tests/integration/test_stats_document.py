@@ -52,7 +52,7 @@ class StatsDocumentTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for settings in ((), (("durability.directory", f"{folder}/data"),)):
                 with self.subTest(settings=settings):
-                    self.compare(groups, (("stats.sample", "1"), ("stats.slow", "1ms"), *settings))
+                    self.compare(groups, (("stats.sample", "1"), ("stats.slow", "1ms"), ("prefixes", "[{prefix: key}]"), *settings))
 
     def compare(self, groups, settings) -> None:
         server = Server(Options(workers=2, settings=settings)).start()

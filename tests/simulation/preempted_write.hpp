@@ -55,9 +55,7 @@ class PreemptedWrite final : public index::UpdateTask<PreemptedWrite, server::It
     return index::Change::put(order_);
   }
   runtime::step committed(bool found, std::uint64_t old, runtime::Worker& worker) {
-    auto& counters = worker.local<server::WorkerContext>().counters;
-    counters.count(server::counter::items_added);
-    counters.count(server::counter::bytes_added, std::exchange(made_, nullptr)->memory_bytes());
+    server::count_added(worker.local<server::WorkerContext>(), *std::exchange(made_, nullptr));
     if (found) {
       server::retire_item(worker, server::ItemRecord::item(old));
     }

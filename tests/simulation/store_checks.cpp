@@ -1,6 +1,7 @@
 #include "tests/simulation/store_checks.hpp"
 
 #include "index/checker.hpp"
+#include "tests/unit/server/store/full_count.hpp"
 
 namespace mxkv::simulation {
 
@@ -110,6 +111,12 @@ void check_items(server::Store& store, const StoreHistory& history, const StoreW
     complaints.unless(tree.entries == history.operations().back().items, "items are left that nobody sees");
   }
   report.deep_trees = tree.levels > 2 ? 1 : 0;
+}
+
+void check_counts(server::Store& store, Complaints& complaints) {
+  if (const std::string wrong = server::testing::wrong_count(store); !wrong.empty()) {
+    complaints.add(wrong);
+  }
 }
 
 }  // namespace mxkv::simulation

@@ -16,5 +16,7 @@ void check_history(const StoreHistory& history, const StoreWorldOptions& options
 /// Checks the tree of a store whose workers are stopped, and that it holds no more than the last page showed.
 void check_items(server::Store& store, const StoreHistory& history, const StoreWorldOptions& options,
                  StoreReport& report, Complaints& complaints);
+/// Compares the counts of the store and of its quotas with all items. Between two steps of the workers.
+void check_counts(server::Store& store, Complaints& complaints);
 
 }  // namespace mxkv::simulation

@@ -60,6 +60,7 @@ class StoreWorld {
       machine_[i].set_poller(pollers_.back());
     }
     fill();
+    store_.set_quotas(options_.quota_limits);
     for (std::size_t i = 0; i < workers(); ++i) {
       pollers_[i].set_left(options_.operations / workers() + 1);
     }
@@ -82,6 +83,7 @@ class StoreWorld {
   static constexpr std::uint64_t kMostOfMistaken = 30'000;  ///< a mistake that hangs need not hang for long
   static constexpr std::uint64_t kUnrest = 6'000;
   static constexpr std::uint64_t kMostTides = 6;
+  static constexpr std::uint64_t kCountEvery = 61;  ///< rounds between two counts of all items
 
   [[nodiscard]] std::size_t workers() const noexcept { return options_.world.runtime.workers.size(); }
 
@@ -106,6 +108,9 @@ class StoreWorld {
     progress_.begin_anew();
     while (moves && round < last && complaints_.empty()) {
       moves = stepper_.go_on();
+      if (round % kCountEvery == 0) {
+        check_counts(store_, complaints_);
+      }
       if (stepper_.calm() && !progress_.look(record_.ended())) {
         complain_of_standstill();
       }
@@ -204,6 +209,7 @@ class StoreWorld {
       check_history(history_, options_, report, complaints_);
     }
     check_items(store_, history_, options_, report, complaints_);
+    check_counts(store_, complaints_);
     if (!options_.world.ends_early) {
       ledger_.check(machine_.clock.steady_us(machine_.clock.monotonic_ns()), complaints_);
     }

@@ -93,6 +93,32 @@ void draw_offers(StoreWorldOptions& world) {
       .row = 1 + static_cast<std::uint32_t>(random.below(4))};
 }
 
+/// Quotas of some keys, one within another. They have limits where items may be evicted, or where requests may fail for
+/// lack of memory. Drawn apart, so that worlds without quotas are as they were.
+void draw_quotas(StoreWorldOptions& world) {
+  runtime::Random random{world.operations * 37 + world.requests.keys * 11 + world.burst_in_flight};
+  constexpr std::array kPrefixes{"k", "key0", "key0:1", "key1", "key1:10", "key2"};
+  if (one_in(random, 2)) {
+    return;
+  }
+  const bool refuses = world.world.short_of_memory && !world.requests.bank;
+  for (const char* const prefix : kPrefixes) {
+    if (one_in(random, 3)) {
+      continue;
+    }
+    server::QuotaOptions quota{.prefix = prefix};
+    world.store.quotas.push_back(quota);
+    if (world.store.evict) {
+      quota.keep_bytes = one_in(random, 2) ? random.below(4000) : 0;
+      quota.most_bytes = 100 + random.below(one_in(random, 2) ? 500 : 6000);
+    } else if (refuses && one_in(random, 2)) {
+      quota.most_bytes = 100 + random.below(2000);
+      quota.evicts = false;
+    }
+    world.quota_limits.push_back(quota);
+  }
+}
+
 }  // namespace
 
 StoreWorldOptions draw_store_world(runtime::Random& random) {
@@ -138,6 +164,7 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
   if (!world.clients_leave) {
     draw_offers(world);
   }
+  draw_quotas(world);
   return world;
 }
 
@@ -170,6 +197,7 @@ std::string describe(const StoreWorldOptions& world) {
   text += world.requests.expiry ? ", expiry" : "";
   text += world.requests.flushes ? ", flushes" : "";
   text += world.store.evict ? ", eviction" : "";
+  text += world.store.quotas.empty() ? "" : ", " + std::to_string(world.store.quotas.size()) + " quotas";
   text += world.evicts ? ", evicts at random" : "";
   text += world.moves ? ", moves" : "";
   text += world.redraws ? ", redraws" : "";

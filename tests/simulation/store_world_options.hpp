@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "server/store/store.hpp"
 #include "tests/simulation/store_requests.hpp"
@@ -12,6 +13,7 @@ namespace mxkv::simulation {
 struct StoreWorldOptions {
   WorldOptions world;  ///< machine, switches of the runtime, how rough it gets
   server::StoreOptions store;
+  std::vector<server::QuotaOptions> quota_limits;  ///< of store.quotas, once the store is filled
   RequestOptions requests;
   std::size_t clients = 1;          ///< of each worker
   std::size_t in_flight = 1;        ///< requests of a client

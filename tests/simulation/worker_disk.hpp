@@ -28,7 +28,7 @@ class WorkerDisk {
     context.mint_us = round.mint_us;
     const bool flushed_since = store_.flush_points().order.load(std::memory_order_relaxed) > round.horizon_us;
     context.horizon_us = flushed_since ? 0 : round.horizon_us;
-    context.refusal = gate_.refusal();
+    context.refuse_changes(gate_.refusal());
     durable_ = gate_.durable();
     const std::uint64_t before = std::exchange(broken_, gate_.broken());
     return before != broken_;

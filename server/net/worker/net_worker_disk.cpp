@@ -20,7 +20,7 @@ void NetWorker::begin_disk_round() {
   // A flush set after the horizon acts on items that are older, and these do not show that the flush is new.
   const bool flushed_since = store_.flush_points().order.load(std::memory_order_relaxed) > round.horizon_us;
   context.horizon_us = flushed_since ? 0 : round.horizon_us;
-  context.refusal = disk()->refusal();
+  context.refuse_changes(disk()->refusal());
   if (const std::uint64_t broken = disk()->broken(); broken != disk_.broken) [[unlikely]] {
     disk_.broken = broken;
     close_held();

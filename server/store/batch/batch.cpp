@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "protocol/reply.hpp"
+#include "server/store/core/item_counts.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/key_partition.hpp"
 #include "server/store/point/text_reply.hpp"
@@ -112,6 +113,7 @@ void BatchLine::answer(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker&
   count(worker, decision_.result != point_result::not_found);
   if (puts_sent()) {
     context.counters.count(counter::total_items);
+    count_of_quota(context, key(), quota_count::sets);
   }
   if (context.watch->wants(~0U)) [[unlikely]] {
     tell_watchers(met_, shown_ != nullptr ? shown_ : met_, worker);
@@ -155,6 +157,14 @@ void Batch::refuse_changes(std::string_view text) {
   }
 }
 
+void Batch::mind_quotas(const Quotas& quotas, const QuotaTally& tally) noexcept {
+  for (BatchLine* const line : lines_) {
+    if (quotas.refuses(line->key(), tally)) {
+      line->mind_quota();
+    }
+  }
+}
+
 std::size_t Batch::reply_bytes() const noexcept {
   std::size_t bytes = 0;
   for (const BatchLine* const line : lines_) {
@@ -193,6 +203,9 @@ bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     if (!lines_[i]->decide(keys_[key_of_[i]], live, worker)) {
       lacked_memory_ = lines_[i]->lacked_memory();
+      if (lines_[i]->over_quota()) {
+        count_of_quota(worker.local<WorkerContext>(), lines_[i]->key(), quota_count::refused);
+      }
       note_failure(i + 1, lines_[i]->failure());
       return false;
     }

@@ -13,6 +13,7 @@
 
 #include "protocol/reply.hpp"
 #include "server/store/batch/received_batch.hpp"
+#include "server/store/core/quotas.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/key_partition.hpp"
 #include "server/store/point/write_operation.hpp"
@@ -46,6 +47,8 @@ class BatchLine final : public WriteOperation {
   /// Decides the key's next item. False: that is impossible, and the batch fails.
   [[nodiscard]] bool decide(BatchKey& key, const Liveness& live, runtime::Worker& worker);
   [[nodiscard]] bool lacked_memory() const noexcept { return lacks_memory(); }
+  using WriteOperation::mind_quota;
+  using WriteOperation::over_quota;
   [[nodiscard]] bool only_reads() const noexcept { return request_.only_reads(); }
   /// The error text of a line that failed, with or without an end of line.
   [[nodiscard]] std::string_view failure() const noexcept;
@@ -114,6 +117,8 @@ class Batch final : public ReceivedBatch {
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
   /// Fails the batch with `text` if any line may change an item.
   void refuse_changes(std::string_view text);
+  /// Lines must not make full quotas larger. Before they are decided, on the worker of the tally.
+  void mind_quotas(const Quotas& quotas, const QuotaTally& tally) noexcept;
   /// Fails the batch because there is no memory for its reply.
   void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }
   /// The slots of its keys, by the current map.

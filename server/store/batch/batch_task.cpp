@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/item_counts.hpp"
 #include "server/store/core/visibility.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/upkeep.hpp"
@@ -73,7 +74,7 @@ index::Change BatchKeyTask::commit(ItemNode& leaf, bool /*found*/, std::uint64_t
 
 step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& worker) {
   MXKV_DCHECK(phase_ != batch_phase::look_up || !found, "an entry that is there is only looked up");
-  auto& counters = worker.local<WorkerContext>().counters;
+  auto& context = worker.local<WorkerContext>();
   Item* added = nullptr;
   if (phase_ == batch_phase::look_up) {
     MXKV_ASSERT(!key_->placed && made_ != nullptr, "an entry is placed once");
@@ -82,12 +83,11 @@ step BatchKeyTask::committed(bool found, std::uint64_t old, runtime::Worker& wor
   } else if (phase_ == batch_phase::apply && key_->maker != nullptr) {
     added = key_->maker->take();
     if (key_->placed) {
-      welcome_item(worker.local<WorkerContext>(), *added);
+      welcome_item(context, *added);
     }
   }
   if (added != nullptr) {
-    counters.count(counter::items_added);
-    counters.count(counter::bytes_added, added->memory_bytes());
+    count_added(context, *added);
   }
   if (found) {
     retire_item(worker, ItemRecord::item(old));

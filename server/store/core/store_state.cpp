@@ -3,19 +3,23 @@
 #include <algorithm>
 
 #include "runtime/base/assert.hpp"
+#include "server/store/core/item_counts.hpp"
 
 namespace mxkv::server {
 
-StoreState::StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree)
+StoreState::StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree,
+                       const std::vector<QuotaOptions>& quotas)
     : item_kind_(runtime.add_reclaim_kind(
           [](runtime::Worker& worker, void* item) { Item::destroy(worker, static_cast<Item*>(item)); })),
       tree_(runtime, tree),
+      quotas_(quotas.empty() ? nullptr : std::make_unique<Quotas>(quotas, runtime.worker_count())),
       contexts_(std::make_unique<WorkerContext[]>(runtime.worker_count())),
       workers_(runtime.worker_count()) {
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;
     contexts_[i].flush_points = &flush_points_;
     contexts_[i].commits = &tree_.commits();
+    contexts_[i].quotas = quotas_ != nullptr ? &quotas_->tally(i) : nullptr;
     if (const std::size_t nodes = runtime.options().os_nodes.size(); nodes > 1) {
       contexts_[i].places = std::make_unique<PlaceCounters>(nodes);
     }
@@ -58,9 +62,7 @@ std::uint32_t StoreState::first_expiry() const noexcept {
 
 void ItemRecord::release(runtime::Worker& worker, std::uint64_t word) noexcept {
   Item* gone = item(word);
-  auto& counters = worker.local<WorkerContext>().counters;
-  counters.count(counter::items_removed);
-  counters.count(counter::bytes_removed, gone->memory_bytes());
+  count_removed(worker.local<WorkerContext>(), *gone, gone->memory_bytes());
   Item::destroy(worker, gone);
 }
 

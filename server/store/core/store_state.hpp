@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "runtime/scheduler/runtime.hpp"
 #include "server/store/core/item_tree.hpp"
 #include "server/store/core/orders.hpp"
+#include "server/store/core/quotas.hpp"
 #include "server/store/core/worker_context.hpp"
 
 namespace mxkv::server {
@@ -19,13 +21,17 @@ class StoreState {
  public:
   /// Start-up only. Each worker gets a context, which is its Worker::local() from then on. Throws
   /// std::bad_alloc.
-  StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree);
+  StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree,
+             const std::vector<QuotaOptions>& quotas);
   StoreState(const StoreState&) = delete;
   StoreState& operator=(const StoreState&) = delete;
 
   [[nodiscard]] ItemTree& tree() noexcept { return tree_; }
   [[nodiscard]] runtime::ReclaimKind item_kind() const noexcept { return item_kind_; }
   [[nodiscard]] FlushPoints& flush_points() noexcept { return flush_points_; }
+  /// Null: there are none.
+  [[nodiscard]] Quotas* quotas() noexcept { return quotas_.get(); }
+  [[nodiscard]] const Quotas* quotas() const noexcept { return quotas_.get(); }
   [[nodiscard]] const FlushPoints& flush_points() const noexcept { return flush_points_; }
   /// Longest value; an append may not exceed it either. Relaxed: it bounds by itself, and orders nothing.
   [[nodiscard]] std::uint64_t value_limit() const noexcept {
@@ -75,6 +81,7 @@ class StoreState {
   std::atomic<std::uint64_t> expired_held_us_{~std::uint64_t{0}};  ///< relaxed, as the limit
   /// Parts of cleared trees: a part begins its smaller parts before its own end. Release: memory that came back.
   std::atomic<std::uint64_t> teardowns_{0};
+  std::unique_ptr<Quotas> quotas_;
   std::unique_ptr<WorkerContext[]> contexts_;
   std::size_t workers_;
 };

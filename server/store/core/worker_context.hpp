@@ -21,6 +21,7 @@ class ConnectionTable;
 class ExpirySweep;
 class Ghosts;
 class OwnerReads;
+class QuotaTally;
 class ReadOffers;
 class StoreState;
 class Upkeep;
@@ -41,6 +42,7 @@ struct WorkerContext {
   ExpirySweep* sweep = nullptr;
   Ghosts* ghosts = nullptr;           ///< the store's
   OwnerReads* owner_reads = nullptr;  ///< null: no item here is a copy
+  QuotaTally* quotas = nullptr;       ///< null: the store has no quotas
   StoreCounters counters;
   std::atomic<std::uint64_t> greatest_order{0};  ///< minted here so far; one writer
   /// Orders are minted above this, and above the round's time. Set once a round by a caller that never lowers
@@ -49,15 +51,26 @@ struct WorkerContext {
   /// Changes up to this order are on disk; kNoHorizon: reads need not wait. Set once a round, as are the next
   /// two.
   std::uint64_t horizon_us = kNoHorizon;
-  const char* refusal = nullptr;  ///< why changes are refused now; null: they are not
+  const char* refusal = nullptr;  ///< why changes are refused now; null: they are not. See refuse_changes()
   ReadOffers* offers = nullptr;   ///< null: reads are not offered to other workers
   bool applies = false;      ///< changes that pass the commit point now were read from the log of other nodes
   bool writes_wait = false;  ///< replies to commands that may have written may have to wait for the disk
+  bool quota_full = false;   ///< writes to some quota may be refused now. See note_full_quota()
+  bool minds_writes = false;  ///< writes have to be looked at: there is a refusal, or a full quota
 
   void note(happening what) noexcept {
     if (happenings != nullptr) {
       happenings->note(what);
     }
+  }
+  /// Null: changes are not refused.
+  void refuse_changes(const char* reason) noexcept {
+    refusal = reason;
+    minds_writes = reason != nullptr || quota_full;
+  }
+  void note_full_quota(bool is_full) noexcept {
+    quota_full = is_full;
+    minds_writes = refusal != nullptr || is_full;
   }
   void count_no_memory() noexcept {
     counters.count(counter::store_no_memory);

@@ -1,6 +1,7 @@
 #include "server/store/point/write_operation.hpp"
 
 #include "protocol/reply.hpp"
+#include "runtime/base/paths.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
@@ -14,6 +15,21 @@ using protocol::value_effect;
 
 PointLimits WriteOperation::joined_limits(runtime::Worker& worker) noexcept {
   return {.value_bytes = worker.local<WorkerContext>().store->value_limit()};
+}
+
+// Whatever needs no more memory than the old item goes on: a client of a full quota can still change its items.
+void WriteOperation::refuse_growth(const Item* old) noexcept {
+  bool grows = old == nullptr;
+  if (decision_.source == item_source::sent || decision_.source == item_source::sent_stale) {
+    grows = old == nullptr || item_->memory_bytes() > old->memory_bytes();
+  } else if (decision_.source == item_source::appended || decision_.source == item_source::prepended) {
+    grows = item_->value_bytes() > 0;
+  }
+  over_quota_ = decision_.fate == entry_fate::replaced && grows;
+  if (over_quota_) {
+    MXKV_PATH(write_over_quota);
+    decision_ = leaves(point_result::no_memory);
+  }
 }
 
 // Builds the item of the decision, and tells the tree what to do.

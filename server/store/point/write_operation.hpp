@@ -86,6 +86,9 @@ class WriteOperation {
       decision_ = decide_other(found, worker);
     }
     MXKV_DCHECK(old != nullptr || decision_.fate != entry_fate::removed, "only what is there is removed");
+    if (minds_quota_) [[unlikely]] {
+      refuse_growth(old);
+    }
     if (!request_.has_flags()) [[likely]] {
       if (puts_sent()) [[likely]] {
         return {index::Decision::what::put, ItemRecord::word(item_)};
@@ -127,7 +130,16 @@ class WriteOperation {
     }
   }
 
-  [[nodiscard]] bool lacks_memory() const noexcept { return decision_.result == point_result::no_memory; }
+  /// The quota of the key is full: the operation is refused if it makes the quota larger. Before it is decided.
+  void mind_quota() noexcept {
+    minds_quota_ = true;
+    sets_ = false;
+  }
+  /// Whether it was refused for that. Then it gets the same reply as without memory, and waits for none.
+  [[nodiscard]] bool over_quota() const noexcept { return over_quota_; }
+  [[nodiscard]] bool lacks_memory() const noexcept {
+    return decision_.result == point_result::no_memory && !over_quota_;
+  }
   void set_lacks_memory() noexcept { decision_ = leaves(point_result::no_memory); }
   /// If the item was read, notes that. Then replies, if there is a queue.
   void answer_client(ReplyQueue* queue, std::uint32_t ticket, runtime::Worker& worker);
@@ -144,6 +156,8 @@ class WriteOperation {
   MetaWrite* meta_ = nullptr;  ///< of meta commands with flags
   ReplyAddress address_;
   bool sets_;  ///< request_.sets(): decided at once, whatever the key refers to
+  bool minds_quota_ = false;
+  bool over_quota_ = false;  ///< by the last decision
 
  private:
   /// They bound joined values only.
@@ -157,6 +171,7 @@ class WriteOperation {
     return decide_change(request_, found, Moment{worker});
   }
   [[nodiscard]] static PointLimits joined_limits(runtime::Worker& worker) noexcept;
+  [[gnu::noinline]] void refuse_growth(const Item* old) noexcept;
   index::Decision build(Item* live_old, runtime::Worker& worker);
   [[nodiscard]] Item* make(const Item* old, runtime::Worker& worker) const noexcept;
   [[nodiscard]] Item* make_new(std::string_view value, std::uint32_t flags,

@@ -1,8 +1,11 @@
 #include "server/store/point/write_row.hpp"
 
+#include <algorithm>
+
 #include "protocol/reply.hpp"
 #include "runtime/base/paths.hpp"
 #include "server/reply/connection_table.hpp"
+#include "server/store/core/quotas.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
@@ -29,6 +32,15 @@ struct RowWriter {
   runtime::Worker& worker;
 };
 
+/// How many values come before the first one whose quota is full.
+std::size_t before_full_quota(std::span<const protocol::SentValue> values,
+                              const WorkerContext& context) noexcept {
+  const Quotas& quotas = *context.store->quotas();
+  const auto full = std::ranges::find_if(
+      values, [&](const protocol::SentValue& sent) { return quotas.refuses(sent.key(), *context.quotas); });
+  return static_cast<std::size_t>(full - values.begin());
+}
+
 /// The effect of a row on counters.
 struct RowTally {
   std::uint64_t bytes = 0;  ///< added; below 0 it wraps around
@@ -48,6 +60,12 @@ std::size_t WriteRow::store(ItemTree& tree, std::span<const protocol::SentValue>
   auto& context = worker.local<WorkerContext>();
   ConnectionTable& replies = *context.replies;
   Put row;
+  if (context.quota_full) [[unlikely]] {
+    values = values.first(before_full_quota(values, context));
+    if (values.size() < kLeast) {
+      return 0;
+    }
+  }
   const std::size_t found =
       row.look_up(tree, values.size(), [values](std::size_t i) { return values[i].key(); });
   const std::span<char> room =
@@ -71,7 +89,11 @@ std::size_t WriteRow::store(ItemTree& tree, std::span<const protocol::SentValue>
       break;
     }
     tally.bytes += item->plain_bytes();
-    if (const std::uint64_t old = row.found(stored); old != 0) [[likely]] {
+    const std::uint64_t old = row.found(stored);
+    if (context.quotas != nullptr) [[unlikely]] {
+      context.quotas->stored(*item, old != 0 ? ItemRecord::item(old) : nullptr);
+    }
+    if (old != 0) [[likely]] {
       Item* const before = ItemRecord::item(old);
       const std::size_t bytes = before->memory_bytes();
       tally.bytes -= bytes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/paths.hpp"
+#include "server/store/core/item_counts.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/item/expiry.hpp"
 #include "server/store/locks/range_locks.hpp"
@@ -119,17 +120,17 @@ step WriteTask::stored_rarer(const Item* before, Item& added, runtime::Worker& w
 
 step WriteTask::committed_rarer(bool found, std::uint64_t old_word, runtime::Worker& worker) {
   MXKV_DCHECK(decision_.fate != entry_fate::stays, "what was committed has changed the entry");
-  auto& counters = worker.local<WorkerContext>().counters;
+  auto& context = worker.local<WorkerContext>();
   Item* added = nullptr;
   if (decision_.fate == entry_fate::replaced) {
     added = take_put();
-    counters.count(counter::items_added);
-    counters.count(counter::bytes_added, added->memory_bytes());
+    count_added(context, *added);
     if (puts_sent()) {
-      counters.count(counter::total_items);
+      context.counters.count(counter::total_items);
+      count_of_quota(context, added->key(), quota_count::sets);
     }
     if (!found) {
-      welcome_item(worker.local<WorkerContext>(), *added);
+      welcome_item(context, *added);
     }
     shown_ = added;
   }
@@ -154,6 +155,9 @@ step WriteTask::left(bool found, std::uint64_t old_word, runtime::Worker& worker
   }
   pass_.leave(*worker.local<WorkerContext>().locks, worker);
   drop_built(worker);
+  if (over_quota()) [[unlikely]] {
+    count_of_quota(worker.local<WorkerContext>(), key(), quota_count::refused);
+  }
   if (worker.local<WorkerContext>().watch->wants(~0U)) [[unlikely]] {
     const Item* const before = found ? ItemRecord::item(old_word) : nullptr;
     tell_watchers(before, before, worker);

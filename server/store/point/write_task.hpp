@@ -5,6 +5,7 @@
 // left() answer on the home worker. If the leaf has changed meanwhile, decide() runs again.
 #pragma once
 
+#include "server/store/core/quotas.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/visibility.hpp"
 #include "server/store/locks/range_locks.hpp"
@@ -35,6 +36,8 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
       : Base(task_class, tree), WriteOperation(request, sent, address), seq_(seq) {
     adopt(this + 1);
   }
+
+  using WriteOperation::mind_quota;
 
   /// For mg: the state of the item before the command's own access was noted.
   void set_findings(const MetaFindings& findings) noexcept { meta_->findings = findings; }
@@ -142,6 +145,9 @@ class WriteTask final : public index::UpdateTask<WriteTask, ItemTraits>, public 
   }
   context.counters.count(counter::total_items);
   context.counters.count(counter::cmd_set);
+  if (context.quotas != nullptr) [[unlikely]] {
+    context.quotas->stored(*added, found ? ItemRecord::item(old_word) : nullptr);
+  }
   ConnectionTable& replies = *context.replies;
   char* const out = is_home(worker) && !context.watch->wants(~0U)
                         ? replies.reserve_next(address_, saw_change(context), protocol::kStored.size())

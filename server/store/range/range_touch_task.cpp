@@ -1,5 +1,6 @@
 #include "server/store/range/range_touch_task.hpp"
 
+#include "server/store/core/item_counts.hpp"
 #include "server/store/item/derived_items.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/upkeep/background_writes.hpp"
@@ -54,9 +55,7 @@ index::Change RangeTouchTask::replacing(ItemNode& /*leaf*/, std::uint64_t value,
 }
 
 void RangeTouchTask::replaced(std::uint64_t value, std::uint64_t by, runtime::Worker& worker) {
-  auto& counters = worker.local<WorkerContext>().counters;
-  counters.count(counter::items_added);
-  counters.count(counter::bytes_added, ItemRecord::item(by)->memory_bytes());
+  count_added(worker.local<WorkerContext>(), *ItemRecord::item(by));
   retire_item(worker, ItemRecord::item(value));
 }
 

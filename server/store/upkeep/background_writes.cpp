@@ -97,6 +97,7 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     Item* const item = ItemRecord::item(old);
     const bool live = live_;
     context.counters.count(live ? counter::evictions : counter::reclaimed);
+    count_of_quota(context, item->key(), live ? quota_count::evictions : quota_count::expired);
     if (live) {
       count_path(*item);
       context.ghosts->add(Ghosts::hash_of(item->key()));
@@ -105,6 +106,9 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
     }
     if (!item->accessed()) {
       context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);
+      if (live) {
+        count_of_quota(context, item->key(), quota_count::evicted_unread);
+      }
     }
     if (live && context.watch->wants(watched::kEvictions)) [[unlikely]] {
       context.watch->evicted(worker, *item);
@@ -197,6 +201,7 @@ void look_for_ghost(WorkerContext& context, Item& item) noexcept {
   if (context.ghosts->take(Ghosts::hash_of(item.key()))) {
     MXKV_PATH(ghost_returned);
     context.counters.count(counter::ghost_returns);
+    count_of_quota(context, item.key(), quota_count::ghost_returns);
     item.set_reads(kReadsOfReturned);
   }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "server/store/core/item_counts.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/item/item.hpp"
 #include "server/store/upkeep/ghosts.hpp"
@@ -31,8 +32,7 @@ inline constexpr std::uint64_t kMostSeenInFlight = 1024;
 inline void retire_item(runtime::Worker& worker, Item* item) {
   auto& context = worker.local<WorkerContext>();
   const std::size_t bytes = item->memory_bytes();
-  context.counters.count(counter::items_removed);
-  context.counters.count(counter::bytes_removed, bytes);
+  count_removed(context, *item, bytes);
   worker.retire(item, context.store->item_kind(), bytes);
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "runtime/base/paths.hpp"
 #include "runtime/scheduler/runtime.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/store_task.hpp"
@@ -45,8 +46,6 @@ constexpr std::size_t kMostInVain = 12;
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 /// A waiting request asks in every round: a refusal after this long is of another request.
 constexpr std::uint64_t kAnotherTimeNs = 100'000'000;
-/// The bytes of an item beside its memory: a leaf's entry, and its part of the tree.
-constexpr std::size_t kBesideItem = 32;
 /// If no walk has looked at the items for this long, a census comes before the next removals.
 constexpr std::uint64_t kTimesHoldNs = 2'000'000'000;
 /// The census begins when this many headrooms are left.
@@ -84,7 +83,7 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
     const Item& item = *ItemRecord::item(value);
     Eviction::verdict verdict = Eviction::verdict::goes;
     if (is_live(item, worker)) {
-      verdict = eviction_.judge(item, worker.now_us());
+      verdict = eviction_.judge(item, worker.local<WorkerContext>().store->quotas(), worker.now_us());
     }
     if (verdict == Eviction::verdict::stays) {
       return true;
@@ -150,8 +149,13 @@ bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
   return walks || now < since + kPatienceNs;
 }
 
-Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexcept {
+Eviction::verdict Eviction::judge(const Item& item, const Quotas* quotas, std::uint64_t now_us) noexcept {
   MXKV_DCHECK(purpose_ != purpose::none, "items are judged by a walk that has a purpose");
+  // If walks over all other items were not enough, nothing is kept: no write fails so that others keep memory.
+  if (quotas != nullptr && fruitless_laps_ < kMostFruitless && quotas->keeps(item.key())) {
+    MXKV_PATH(eviction_keeps);
+    return purpose_ == purpose::spans ? moves_or_stays(item) : verdict::stays;
+  }
   const EvictionScores::Seen seen = EvictionScores::seen(
       item.idle_us(now_us), item.reads(), weighs_size_ ? item.memory_bytes() + kBesideItem : 0);
   const bool large = item.large();
@@ -181,6 +185,11 @@ Eviction::verdict Eviction::judge(const Item& item, std::uint64_t now_us) noexce
     // line so that more items are removed.
     return verdict::goes;
   }
+  return moves_or_stays(item);
+}
+
+/// For an item that a walk for spans does not remove.
+Eviction::verdict Eviction::moves_or_stays(const Item& item) const noexcept {
   const std::uint64_t span = reinterpret_cast<std::uint64_t>(&item) / runtime::kSpanBytes;
   const auto group = static_cast<std::uint8_t>(span * kScatter >> 56U);
   return static_cast<std::uint8_t>(group - first_marked_) < marked_ ? verdict::moves : verdict::stays;

@@ -40,6 +40,7 @@ class Worker;
 namespace mxkv::server {
 
 class Item;
+class Quotas;
 class StoreState;
 
 /// State that the workers share. Relaxed: it orders nothing.
@@ -72,8 +73,8 @@ class Eviction {
   // For the walk.
 
   enum class verdict : std::uint8_t { stays, goes, moves };
-  /// What to do with an item that the walk meets.
-  [[nodiscard]] verdict judge(const Item& item, std::uint64_t now_us) noexcept;
+  /// What to do with an item that the walk meets. `quotas`: of the store; null: there are none.
+  [[nodiscard]] verdict judge(const Item& item, const Quotas* quotas, std::uint64_t now_us) noexcept;
   /// The walk started to remove an item of so many bytes. False: that is enough.
   [[nodiscard]] bool started(std::size_t bytes) noexcept;
   /// The walk has ended, at this key or behind the last one (empty).
@@ -95,6 +96,7 @@ class Eviction {
   [[nodiscard]] bool begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_giving_back(StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool is_for_some() const noexcept;
+  [[nodiscard]] verdict moves_or_stays(const Item& item) const noexcept;
   void walk(purpose why, StoreState& store, runtime::Worker& worker);
 
   EvictionShared& shared_;

@@ -69,11 +69,12 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
                                next_order(order_before(ItemRecord::item(value), leaf), worker));
   }
   void erased(std::uint64_t value, runtime::Worker& worker) {
-    auto& counters = worker.local<WorkerContext>().counters;
+    auto& context = worker.local<WorkerContext>();
     Item* const item = ItemRecord::item(value);
-    counters.count(counter::swept_items);
+    context.counters.count(counter::swept_items);
+    count_of_quota(context, item->key(), quota_count::expired);
     if (!item->accessed()) {
-      counters.count(counter::expired_unfetched);
+      context.counters.count(counter::expired_unfetched);
     }
     retire_item(worker, item);
   }

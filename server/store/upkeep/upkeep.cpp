@@ -30,6 +30,7 @@ Upkeep::Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& opti
       defragments_(options.defragments),
       evicts_(options.evicts),
       ghosts_(store.tree().runtime().budget()),
+      quotas_(store.quotas() == nullptr ? nullptr : std::make_unique<QuotaEviction>(store, eviction_)),
       passes_(workers) {
   set_options(options);
   for (std::size_t i = 0; i < workers; ++i) {

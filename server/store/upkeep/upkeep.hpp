@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "runtime/scheduler/worker.hpp"
 #include "server/store/upkeep/defragmenter.hpp"
@@ -12,6 +13,7 @@
 #include "server/store/upkeep/expired_present.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 #include "server/store/upkeep/ghosts.hpp"
+#include "server/store/upkeep/quota_eviction.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 #include "server/store/upkeep/shortage.hpp"
 
@@ -38,6 +40,9 @@ class Upkeep {
     MXKV_DCHECK(worker.id().index() < workers_.size(), "each worker has a part of its own");
     PerWorker& own = workers_[worker.id().index()];
     passes_.tick(worker);
+    if (quotas_ != nullptr) {
+      own.quota_look.tick(*quotas_, worker);
+    }
     if (defragments()) {
       own.defragmenter.tick(store_, worker);
     }
@@ -94,6 +99,7 @@ class Upkeep {
         : defragmenter(passes), eviction(shared) {}
     Defragmenter defragmenter;
     Eviction eviction;
+    QuotaLook quota_look;
     FreedMemory freed;
   };
 
@@ -112,6 +118,7 @@ class Upkeep {
   ExpiredPresent expired_present_{store_, sweep_};
   EvictionShared eviction_;
   Ghosts ghosts_;
+  std::unique_ptr<QuotaEviction> quotas_;  ///< null: the store has no quotas
   ReclaimPasses passes_;
   std::deque<PerWorker> workers_;
 };

@@ -13,9 +13,33 @@ struct WrongConfiguration {
       errors;  ///< without the file's name; {top} and {limits} stand for the keys that are allowed there
 };
 
-inline constexpr std::array<WrongConfiguration, 115> kWrongConfigurations{{
+inline constexpr std::array<WrongConfiguration, 125> kWrongConfigurations{{
     {"a key mistyped", "limts: {pipeline: 1}\n",
      "1:1: limts: an unknown key, did you mean limits? (allowed: {top})"},
+    {"a prefix without its text", "prefixes:\n  - memory: 1GiB\n",
+     "2:5: prefixes[0]: lacks its key prefix (allowed: the first bytes of keys)"},
+    {"an empty prefix", "prefixes: [{prefix: \"\"}]\n",
+     "1:21: prefixes[0].prefix: \"\" has 0 bytes (allowed: 1 to 250, as for a key)"},
+    {"a prefix with a space", "prefixes: [{prefix: \"a b\"}]\n",
+     "1:21: prefixes[0].prefix: \"a b\" has a space or a control character, and no key of the text protocols "
+     "has one "
+     "(allowed: other bytes)"},
+    {"a prefix twice",
+     "prefixes:\n  - prefix: \"a:\"\n  - prefix: \"b:\"\n  - {prefix: \"a:\", memory: 1GiB}\n",
+     "4:5: prefixes[2]: the prefix \"a:\" is listed twice (allowed: once)"},
+    {"a prefix without memory", "prefixes: [{prefix: a, memory: 0}]\n",
+     "1:32: prefixes[0].memory: \"0\" is out of range (allowed: 64KiB to 64TiB, or none)"},
+    {"a prefix that keeps more than it may take", "prefixes:\n  - {prefix: a, memory: 1GiB, keep: 2GiB}\n",
+     "2:5: prefixes[0]: keep, 2GiB, is above memory (allowed: at most 1GiB)"},
+    {"prefixes that keep all memory",
+     "memory: {limit: 8GiB}\nprefixes:\n  - {prefix: a, keep: 4GiB}\n  - {prefix: b, keep: 4GiB}\n",
+     "4:23: prefixes[1].keep: makes what prefixes keep more than 7GiB (allowed: 7/8 of memory.limit)"},
+    {"a prefix that does what no prefix does", "prefixes: [{prefix: a, when_full: wait}]\n",
+     "1:35: prefixes[0].when_full: \"wait\" is unknown (allowed: evict, error)"},
+    {"a key of a prefix mistyped", "prefixes: [{prefix: a, kep: 1MiB}]\n",
+     "1:24: prefixes[0].kep: an unknown key, did you mean keep? (allowed: prefix, memory, keep, when_full)"},
+    {"prefixes that are no list", "prefixes: {prefix: a}\n",
+     "1:11: prefixes: is not a list (allowed: [item, item])"},
     {"letters swapped", "memroy: {limit: 1GiB}\n",
      "1:1: memroy: an unknown key, did you mean memory? (allowed: {top})"},
     {"nothing like it", "colour: red\n", "1:1: colour: an unknown key (allowed: {top})"},

@@ -32,6 +32,7 @@ constexpr std::array kCommands{
     Command{"hot", "Print the most requested keys", declare_hot},
     Command{"slow", "Print the latest slow requests", declare_slow},
     Command{"memory", "Print the use of memory, with advice", declare_memory},
+    Command{"prefixes", "Print memory and evictions by configured prefix", declare_prefixes},
     Command{"watch", "Print events of items and connections as they happen", declare_watch, Completes::words,
             kWatchStreams},
     Command{"config", "Show and change the server's options", declare_config, Completes::options, "get set"},

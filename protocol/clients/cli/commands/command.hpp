@@ -68,6 +68,7 @@ Action declare_latency(CLI::App& app);
 Action declare_hot(CLI::App& app);
 Action declare_slow(CLI::App& app);
 Action declare_memory(CLI::App& app);
+Action declare_prefixes(CLI::App& app);
 Action declare_watch(CLI::App& app);
 Action declare_config(CLI::App& app);
 Action declare_clients(CLI::App& app);

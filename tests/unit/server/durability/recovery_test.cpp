@@ -12,6 +12,7 @@
 #include "server/journal/posix_disk.hpp"
 #include "tests/unit/server/durability/kept_disk.hpp"
 #include "tests/unit/server/durability/recorded_store.hpp"
+#include "tests/unit/server/store/full_count.hpp"
 
 namespace mxkv::server::testing {
 namespace {
@@ -89,6 +90,7 @@ TEST(Recovery, WithLessMemoryThanDataKeepsTheBestOfACache) {
     read += item.access != 0 ? 1U : 0U;
   }
   EXPECT_EQ(read, 2000U) << "an item that was read outweighs all that were not";
+  EXPECT_EQ(wrong_count(store.store), "") << "items of the first try count no more";
 }
 
 // Ages alone would keep all that was set last.
@@ -128,7 +130,7 @@ TEST(Recovery, WithLessMemoryThanDataKeepsWhatEvictionWouldKeep) {
   for (const auto& [key, item] : store.items()) {
     read += key.starts_with("read:") ? 1U : 0U;
   }
-  EXPECT_EQ(read, kEach);
+  EXPECT_EQ(read, std::size_t{kEach});
 }
 
 TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {

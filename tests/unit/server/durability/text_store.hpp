@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/net/session/session.hpp"
@@ -40,8 +41,9 @@ using ItemsSeen = std::map<std::string, ItemSeen>;
 class TextStore final : public ConnectionOwner, private AdminSource {
  public:
   explicit TextStore(std::size_t workers = 2, std::size_t memory_bytes = std::size_t{256} << 20U,
-                     bool leaves_adapt = false)
-      : machine(options(workers, memory_bytes)), store(machine.runtime, store_options(leaves_adapt)) {
+                     bool leaves_adapt = false, std::vector<QuotaOptions> quotas = {})
+      : machine(options(workers, memory_bytes)),
+        store(machine.runtime, store_options(leaves_adapt, std::move(quotas))) {
     for (std::size_t i = 0; i < workers; ++i) {
       replies_.push_back(std::make_unique<WorkerReplies>(machine[i], machine.runtime.budget()));
       store.context(machine[i].id()).replies = &replies_.back()->directory;
@@ -137,8 +139,9 @@ class TextStore final : public ConnectionOwner, private AdminSource {
     options.memory.limit_bytes = memory_bytes;
     return options;
   }
-  static StoreOptions store_options(bool leaves_adapt) {
+  static StoreOptions store_options(bool leaves_adapt, std::vector<QuotaOptions> quotas) {
     StoreOptions options;
+    options.quotas = std::move(quotas);
     options.tree.leaves_adapt = leaves_adapt;
     options.tree.limits = {.leaf = 6, .inner = 4};  // few items make many leaves
     return options;

@@ -1,0 +1,156 @@
+#include "server/store/core/quotas.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "index/key.hpp"
+#include "runtime/base/assert.hpp"
+#include "server/store/item/item.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+std::vector<std::string> sorted_prefixes(const std::vector<QuotaOptions>& options) {
+  std::vector<std::string> prefixes;
+  prefixes.reserve(options.size());
+  for (const QuotaOptions& each : options) {
+    prefixes.push_back(each.prefix);
+  }
+  std::ranges::sort(prefixes);
+  return prefixes;
+}
+
+}  // namespace
+
+QuotaPrefixes::QuotaPrefixes(std::vector<std::string> sorted) {
+  MXKV_ASSERT(sorted.size() <= kMost, "the number of prefixes is bounded");
+  entries_.reserve(sorted.size());
+  for (std::string& text : sorted) {
+    MXKV_ASSERT(!text.empty() && (entries_.empty() || entries_.back().text < text),
+                "prefixes are sorted and differ");
+    // Whatever begins with this one's own prefix comes between the two.
+    std::size_t within = entries_.empty() ? kNone : entries_.size() - 1;
+    while (within != kNone && !text.starts_with(entries_[within].text)) {
+      within = entries_[within].within;
+    }
+    const std::uint64_t head = index::head_of(text, 0);
+    entries_.push_back({.head = head, .text = std::move(text), .within = within});
+  }
+}
+
+// All texts between a key and a prefix of it begin with that prefix. So the last prefix that is not above the key is
+// the one wanted, or lies within it.
+std::size_t QuotaPrefixes::find(std::string_view key) const noexcept {
+  const std::uint64_t head = index::head_of(key, 0);
+  const auto behind = std::ranges::upper_bound(
+      entries_, std::pair{head, key}, std::less{},
+      [](const Entry& entry) { return std::pair{entry.head, std::string_view{entry.text}}; });
+  std::size_t at =
+      behind == entries_.begin() ? kNone : static_cast<std::size_t>(behind - entries_.begin()) - 1;
+  while (at != kNone && !key.starts_with(entries_[at].text)) {
+    at = entries_[at].within;
+  }
+  return at;
+}
+
+QuotaTally::QuotaTally(const QuotaPrefixes& prefixes)
+    : prefixes_(prefixes), lines_(std::make_unique<Line[]>(prefixes.size())), published_(prefixes.size()) {}
+
+void QuotaTally::put(const Item& item, const Item* old) noexcept {
+  const std::size_t quota = prefixes_.find(item.key());
+  if (quota != QuotaPrefixes::kNone) {
+    add(quota, quota_count::items, old == nullptr ? 1 : 0);
+    add(quota, quota_count::bytes, item.memory_bytes() - (old == nullptr ? 0 : old->memory_bytes()));
+  }
+}
+
+void QuotaTally::stored(const Item& item, const Item* old) noexcept {
+  put(item, old);
+  count(item.key(), quota_count::sets);
+}
+
+void QuotaTally::removed(const Item& item) noexcept {
+  const std::size_t quota = prefixes_.find(item.key());
+  if (quota != QuotaPrefixes::kNone) {
+    add(quota, quota_count::items, ~std::uint64_t{0});
+    add(quota, quota_count::bytes, std::uint64_t{0} - item.memory_bytes());
+  }
+}
+
+void QuotaTally::count(std::string_view key, quota_count which) noexcept {
+  const std::size_t quota = prefixes_.find(key);
+  if (quota != QuotaPrefixes::kNone) {
+    add(quota, which, 1);
+  }
+}
+
+Quotas::Quotas(const std::vector<QuotaOptions>& options, std::size_t workers)
+    : prefixes_(sorted_prefixes(options)), shared_(std::make_unique<Shared[]>(prefixes_.size())) {
+  for (std::size_t i = 0; i < workers; ++i) {
+    tallies_.emplace_back(prefixes_);
+  }
+  set_limits(options);
+}
+
+void Quotas::set_limits(const std::vector<QuotaOptions>& options) noexcept {
+  bool any_keeps = false;
+  for (const QuotaOptions& each : options) {
+    const std::size_t quota = prefixes_.find(each.prefix);
+    MXKV_ASSERT(quota != QuotaPrefixes::kNone && prefixes_.at(quota) == each.prefix,
+                "the set of prefixes stays as it was at the start");
+    Shared& shared = shared_[quota];
+    shared.most.store(each.most_bytes, std::memory_order_relaxed);
+    shared.keep.store(each.keep_bytes, std::memory_order_relaxed);
+    shared.evicts.store(each.evicts, std::memory_order_relaxed);
+    any_keeps = any_keeps || each.keep_bytes != 0;
+  }
+  any_keeps_.store(any_keeps, std::memory_order_relaxed);
+}
+
+std::uint64_t Quotas::total(std::size_t quota, quota_count which) const noexcept {
+  std::uint64_t sum = 0;
+  for (const QuotaTally& tally : tallies_) {
+    sum += tally.value(quota, which);
+  }
+  // A removal on one worker may be seen before the item that another worker added.
+  return which == quota_count::items || which == quota_count::bytes ? least_0(sum) : sum;
+}
+
+QuotaOptions Quotas::options(std::size_t quota) const {
+  return {.prefix = std::string{prefixes_.at(quota)},
+          .most_bytes = most(quota),
+          .keep_bytes = shared_[quota].keep.load(std::memory_order_relaxed),
+          .evicts = evicts(quota)};
+}
+
+std::uint64_t Quotas::publish(std::size_t quota, QuotaTally& tally) noexcept {
+  const std::uint64_t fresh = tally.publish(quota);
+  if (fresh == 0) {
+    return published(quota);
+  }
+  return least_0(shared_[quota].charge.fetch_add(fresh, std::memory_order_relaxed) + fresh);
+}
+
+bool Quotas::keeps(std::string_view key) const noexcept {
+  if (!any_keeps_.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  const std::size_t quota = prefixes_.find(key);
+  const std::uint64_t keep =
+      quota == QuotaPrefixes::kNone ? 0 : shared_[quota].keep.load(std::memory_order_relaxed);
+  return keep != 0 && published(quota) <= keep;
+}
+
+bool Quotas::refuses(std::string_view key, const QuotaTally& tally) const noexcept {
+  const std::size_t quota = prefixes_.find(key);
+  if (quota == QuotaPrefixes::kNone || evicts(quota)) {
+    return false;
+  }
+  const std::uint64_t charge =
+      shared_[quota].charge.load(std::memory_order_relaxed) + tally.unpublished(quota);
+  return least_0(charge) >= most(quota);
+}
+
+}  // namespace mxkv::server
