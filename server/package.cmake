@@ -130,6 +130,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION database)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS adduser)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3, python3-matplotlib")  # mxkv-ycsb plot
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "ordered in-memory key-value server")
 set(CPACK_PACKAGE_DESCRIPTION
 "mxkvd keeps keys and values in memory, in order. It speaks memcached's text

@@ -112,14 +112,13 @@ class DocumentedCommandsTest(DaemonCase):
                 self.assertEqual(printed.replace("\r", "").splitlines(), command.output, command.place())
 
     def stop_own(self, pid_file: Path) -> None:
-        """Usually the block has ended the process already."""
-        if pid_file.exists():
+        """Usually the block has ended the process already, or it is about to end."""
+        try:
             process = int(pid_file.read_text(encoding="ascii"))
-            try:
-                os.kill(process, signal.SIGTERM)
-            except ProcessLookupError:
-                return
-            wait_for(lambda: not Path(f"/proc/{process}").exists(), "the end of a documented daemon")
+            os.kill(process, signal.SIGTERM)
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        wait_for(lambda: not Path(f"/proc/{process}").exists(), "the end of a documented daemon")
 
 
 if __name__ == "__main__":

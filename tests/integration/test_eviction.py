@@ -177,6 +177,12 @@ class EvictionTest(FullCase):
         store_all(self.client, (b"new%d" % i for i in range(2 * count)), 100)
         self.assertGreater(int(self.client.stats()["reclaimed"]), before + count // 50)
 
+
+@mxkv_only("memory.evict_for")
+class LargeValuesTest(FullCase):
+    """Where requests count, large values that nobody read would go first."""
+    options = Options(memory_mib=FullCase.limit_mib, settings=(("memory.evict_for", "bytes"),))
+
     def test_large_values_push_out_small_ones_and_back(self):
         small = [b"small%d" % i for i in range(self.limit_mib * _MIB // 250)]
         store_all(self.client, small, 100)
