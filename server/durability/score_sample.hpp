@@ -44,8 +44,10 @@ class ScoreSample {
   [[nodiscard]] double most_score() {
     std::sort(sample_.begin(), sample_.end(),
               [](const ItemFacts& a, const ItemFacts& b) { return a.score < b.score; });
-    // The sample's error, and spans that end up less full, must not push out better items.
+    // The sample's error, and spans that end up less full, must not push out better items; and the tree above the
+    // leaves needs memory, too.
     constexpr double kSure = 0.985;
+    constexpr double kApart = 1 << 20U;
     const double part =
         static_cast<double>(fitted_bytes_) / static_cast<double>(std::max<std::uint64_t>(found_bytes_, 1));
     double all = 0;
@@ -56,7 +58,7 @@ class ScoreSample {
     double previous = 0;
     for (const ItemFacts& facts : sample_) {
       bytes += static_cast<double>(facts.bytes);
-      if (bytes > all * part * kSure) {
+      if (bytes > all * part * kSure - kApart) {
         return previous;
       }
       previous = facts.score;

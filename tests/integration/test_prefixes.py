@@ -1,5 +1,6 @@
 """Memory by prefix: what each takes is counted, limited and kept, and limits change while the server runs."""
 
+import itertools
 import signal
 import unittest
 
@@ -25,6 +26,12 @@ def store(client, prefix: bytes, count: int, size: int = 1000) -> list:
     """The replies to `count` sets in one pipeline."""
     client.send(b"".join(b"set %s%d 0 0 %d\r\n%s\r\n" % (prefix, i, size, b"x" * size) for i in range(count)))
     return [client.line() for _ in range(count)]
+
+
+def wait_for_refusal(client, prefix: bytes) -> None:
+    """Stores new keys until one is refused: an item that is stored again does not become larger."""
+    numbers = itertools.count()
+    wait_for(lambda: client.set(b"%snew%d" % (prefix, next(numbers)), b"x" * 1000) == _FULL, "writes are refused")
 
 
 @mxkv_only("memcached has no prefixes")
@@ -69,7 +76,7 @@ class PrefixesTest(CliCase):
 
     def test_a_full_prefix_that_must_not_evict_refuses_writes(self):
         replies = store(self.client, b"order:", 3000)
-        wait_for(lambda: self.client.set(b"order:new", b"x" * 1000) == _FULL, "the limit holds")
+        wait_for_refusal(self.client, b"order:")
         self.assertEqual(self.client.set(b"order:0", b"y" * 1000), b"STORED", "no larger than before")
         self.assertEqual(self.client.set(b"order:big:1", b"x"), b"STORED", "another prefix")
         found = by_prefix(self.client)["order:"]
@@ -96,7 +103,7 @@ class PrefixesReloadTest(DaemonCase):
         self.process.send_signal(signal.SIGHUP)
         wait_for(lambda: by_prefix(client)["a:"]["limit"] == 2 << 20, "the reload")
         store(client, b"a:", 3000)
-        wait_for(lambda: client.set(b"a:new", b"x" * 1000) == _FULL, "writes are refused now")
+        wait_for_refusal(client, b"a:")
         self.end()
 
     def test_a_restart_counts_what_it_loads(self):

@@ -44,8 +44,9 @@ std::string reply_line(Connection& server, const std::string& command) {
 
 /// A change, whose reply is one line.
 Outcome change(Session& session, const std::string& command) {
-  session.connection().send(command + "\r\n");
-  const std::string line = reply_line(session.connection(), command);
+  Connection& server = session.connection();  // once: with a reply on its way it would be another one
+  server.send(command + "\r\n");
+  const std::string line = reply_line(server, command);
   if (session.json()) {
     Json document = Json::object();
     document["reply"] = json_bytes(line);
