@@ -147,7 +147,7 @@ inline std::string_view flag_of(std::string_view word) {
   return is_short ? word.substr(0, 2) : word.substr(0, word.find('='));
 }
 
-inline std::string with_meant(std::string text, const std::string& meant) {
+inline std::string with_meant(const std::string& text, const std::string& meant) {
   return text + (meant.empty() ? "; --help lists all" : ", did you mean " + meant + "?");
 }
 

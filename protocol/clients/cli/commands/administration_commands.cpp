@@ -128,7 +128,10 @@ Outcome show_clients(Session& session, const Words& words) {
   }
   std::vector<std::string> names;
   for (const auto& [name, value] : clients.front().items()) {
-    const auto has = [&name](const Json& client) { return client.contains(name) && client[name] != ""; };
+    const auto has = [&name](const Json& client) {
+      const auto at = client.find(name);
+      return at != client.end() && !(at->is_string() && at->get_ref<const std::string&>().empty());
+    };
     if (std::ranges::any_of(clients, has)) {
       names.push_back(name);
     }
