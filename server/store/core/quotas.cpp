@@ -58,17 +58,19 @@ std::size_t QuotaPrefixes::find(std::string_view key) const noexcept {
 QuotaTally::QuotaTally(const QuotaPrefixes& prefixes)
     : prefixes_(prefixes), lines_(std::make_unique<Line[]>(prefixes.size())), published_(prefixes.size()) {}
 
-void QuotaTally::put(const Item& item, const Item* old) noexcept {
+std::size_t QuotaTally::put(const Item& item, const Item* old) noexcept {
   const std::size_t quota = prefixes_.find(item.key());
   if (quota != QuotaPrefixes::kNone) {
     add(quota, quota_count::items, old == nullptr ? 1 : 0);
     add(quota, quota_count::bytes, item.memory_bytes() - (old == nullptr ? 0 : old->memory_bytes()));
   }
+  return quota;
 }
 
 void QuotaTally::stored(const Item& item, const Item* old) noexcept {
-  put(item, old);
-  count(item.key(), quota_count::sets);
+  if (const std::size_t quota = put(item, old); quota != QuotaPrefixes::kNone) {
+    add(quota, quota_count::sets, 1);
+  }
 }
 
 void QuotaTally::removed(const Item& item) noexcept {

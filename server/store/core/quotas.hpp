@@ -76,8 +76,8 @@ class QuotaTally {
  public:
   explicit QuotaTally(const QuotaPrefixes& prefixes);
 
-  /// An item has come into the tree, in the place of `old`, null if there was none.
-  void put(const Item& item, const Item* old) noexcept;
+  /// An item has come into the tree, in the place of `old`, null if there was none. Returns its quota, or kNone.
+  std::size_t put(const Item& item, const Item* old) noexcept;
   /// The same for an item that was put for a client's request to store it.
   void stored(const Item& item, const Item* old) noexcept;
   void removed(const Item& item) noexcept;
