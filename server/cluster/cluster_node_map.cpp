@@ -231,15 +231,13 @@ void ClusterNode::leave_surplus(std::uint64_t now_ns) {
       continue;
     }
     lines_.info("shard " + std::to_string(id) + ": the map no longer assigns it to this node");
-    hosted->second->retire();
+    surplus_.emplace(id, hosted->second->retire());
     retired_.push_back(std::move(hosted->second));
     hosted_.erase(hosted);
-    surplus_.emplace(id, pipeline_.end_epoch());
   }
 }
 
-// Waits for the epoch: a worker may still be reading the shard for a client that takes stale answers, in a
-// round that began before.
+// Waits for the epoch, because of reads under way: see EpochPipeline::end_reads().
 void ClusterNode::drop_surplus() {
   const std::size_t dropped = std::erase_if(surplus_, [this](const auto& entry) {
     const auto& [id, epoch] = entry;

@@ -106,6 +106,12 @@ std::uint64_t EpochPipeline::end_epoch() noexcept {
   return wanted_;
 }
 
+// The epoch is closed behind these stores. So a worker that sees the next epoch as current sees them, too.
+std::uint64_t EpochPipeline::end_reads(bool was_here) noexcept {
+  count(was_here ? drops_ : drops_of_copies_);
+  return end_epoch();
+}
+
 bool EpochPipeline::idle() const noexcept {
   return holds_ == 0 && !closing_ && epochs_.last_recorded() <= epochs_.durable();
 }

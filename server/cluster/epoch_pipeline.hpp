@@ -10,6 +10,12 @@
 // waiting replies are given up (failures() moves on), and epochs become durable again only when each worker
 // has seen that. If a straggler later records a change of a shard that this node does not own, the same
 // begins anew.
+//
+// *Reads under way.* A read was let in while its shard was here, or its copy fresh, and looks some rounds later. If
+// memory was dropped meanwhile, and maybe loaded from an older snapshot, the read shows items that are too old. So
+// memory is dropped in three steps: no new read is let in; end_reads() moves drops() on; memory is dropped once the
+// epoch that end_reads() returned has passed. A worker whose round may still run when memory is dropped has seen
+// drops() at its beginning, and closed the connections with requests under way.
 #pragma once
 
 #include <atomic>
@@ -87,6 +93,11 @@ class EpochPipeline final : public CommitGate {
   }
   [[nodiscard]] std::uint64_t durable() const noexcept override { return epochs_.durable(); }
   [[nodiscard]] std::uint64_t broken() const noexcept override { return failures(); }
+  [[nodiscard]] Drops drops() const noexcept override {
+    // Relaxed: the worker's begin_round() has acquired the epoch that end_reads() made current.
+    return {.all = drops_.load(std::memory_order_relaxed),
+            .of_copies = drops_of_copies_.load(std::memory_order_relaxed)};
+  }
   [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_wait_ns_; }
   [[nodiscard]] std::string_view given_up_line() const noexcept override;
   /// Bytes of records that are not acknowledged.
@@ -114,6 +125,10 @@ class EpochPipeline final : public CommitGate {
   [[nodiscard]] bool idle() const noexcept;
   /// Ends the present epoch and returns it: see passed().
   std::uint64_t end_epoch() noexcept;
+  /// The memory of a shard whose route lets no read in any more is about to be dropped: its reads under way are not
+  /// answered. `was_here`: since its memory was empty it was here, so any client may have one; else only clients that
+  /// take a replica's answers. Memory may be dropped once the returned epoch has passed.
+  std::uint64_t end_reads(bool was_here) noexcept;
   /// The last epoch whose records have all been submitted: each worker has ended a round since it was closed.
   [[nodiscard]] std::uint64_t passed() const noexcept { return passed_; }
 
@@ -157,6 +172,8 @@ class EpochPipeline final : public CommitGate {
   const std::uint64_t most_wait_ns_;
   PipelineCounts counts_;
   std::atomic<std::uint64_t> failures_{0};  // release, pairs with failures()
+  std::atomic<std::uint64_t> drops_{0};     // one writer, as the next one; see drops()
+  std::atomic<std::uint64_t> drops_of_copies_{0};
   std::atomic<std::uint64_t> under_way_bytes_{0};
 
   // For the cluster's thread only.

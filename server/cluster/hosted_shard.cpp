@@ -113,7 +113,7 @@ void HostedShard::set_lease(std::uint64_t lease_ns) noexcept {
   freshness_.set_lease(lease_ns);
 }
 
-void HostedShard::retire() {
+std::uint64_t HostedShard::retire() {
   MXKV_ASSERT(may_retire(), "a shard that is asked for here stays");
   close();
   taking_.reset();
@@ -122,6 +122,7 @@ void HostedShard::retire() {
   shard_.end();
   log_.reset();
   snapshots_.reset();
+  return end_reads();
 }
 
 void HostedShard::close() {
@@ -160,15 +161,21 @@ void HostedShard::throw_away_void() {
   throw_away();
 }
 
+std::uint64_t HostedShard::end_reads() {
+  return around_.pipeline.end_reads(std::exchange(was_here_, false));
+}
+
 // The loaded data is applied after the drop. The drop waits until each worker has ended its present round:
-// otherwise a read that began while the shard was here would find no items, and nothing would hold its reply.
+// otherwise a read that began while the shard was here would find no items, and nothing would hold its reply. Reads
+// that began and did not end in that round are given up (EpochPipeline).
 void HostedShard::throw_away() {
   close();
   held_void_ = false;
   ++counters_.thrown_away;
   clean_at_.reset();
   level_at_.reset();
-  drop_at_ = options_.rules.drops_wait ? around_.pipeline.end_epoch() : 0;
+  const std::uint64_t epoch = end_reads();
+  drop_at_ = options_.rules.drops_wait ? epoch : 0;
   loading_ = true;
   load_ns_ = 0;
   loader_.reset();
@@ -337,7 +344,7 @@ void HostedShard::settle() {
                 "requests are let in by the owner that the log names");
     open_at_.reset();
     has_all();
-    open_ = held_void_ = true;
+    open_ = held_void_ = was_here_ = true;
     freshness_.withdraw();
     open_since_ns_ = now_ns;
     around_.info(name() + ": serves");

@@ -69,8 +69,9 @@ class HostedShard final : private ShardHost {
   void tick(bool reads = true);
   /// Sets the lease that the map states now.
   void set_lease(std::uint64_t lease_ns) noexcept;
-  /// Gives up the shard's logs; answers under way are ignored. Only if may_retire().
-  void retire();
+  /// Gives up the shard's logs; answers under way are ignored. Only if may_retire(). Its memory may be dropped once
+  /// the returned epoch has passed.
+  [[nodiscard]] std::uint64_t retire();
 
   /// Submits an epoch's records; false: they are void, see EpochPipeline.
   [[nodiscard]] bool submit(std::uint64_t epoch, const std::string& body);
@@ -157,6 +158,8 @@ class HostedShard final : private ShardHost {
   /// The pipeline counts one more loss, and is told when memory is clean.
   void throw_away_void();
   void throw_away();
+  /// Call it when no read is let in any more: see EpochPipeline::end_reads().
+  [[nodiscard]] std::uint64_t end_reads();
   void give_up_copy(std::uint64_t now_ns);
   void has_all();
   void go_on_leaving(std::uint64_t now_ns);
@@ -183,6 +186,7 @@ class HostedShard final : private ShardHost {
   bool open_ = false;
   std::uint64_t open_since_ns_ = 0;
   bool held_void_ = false;                 ///< it was open in this term, so memory may hold void data
+  bool was_here_ = false;                  ///< it was open since memory was dropped last
   std::optional<std::uint64_t> open_at_;   ///< owned: opens once memory has reached this call
   std::optional<std::uint64_t> drop_at_;   ///< to be dropped once this epoch has passed
   std::optional<std::uint64_t> clean_at_;  ///< dropped once memory has reached this call

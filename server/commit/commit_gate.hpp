@@ -72,6 +72,15 @@ class CommitGate {
   }
   /// Grows whenever it can never be known whether the waiting replies count: their connections are closed.
   [[nodiscard]] virtual std::uint64_t broken() const noexcept = 0;
+  /// How often memory was about to be dropped. A read that was let in before, and looks afterwards, would show too
+  /// old items. So connections with requests under way are closed.
+  struct Drops {
+    std::uint64_t all = 0;
+    std::uint64_t of_copies = 0;  ///< only clients that take a replica's answers may have such a read
+    friend bool operator==(const Drops&, const Drops&) = default;
+  };
+  /// Ask behind begin_round(), which orders it.
+  [[nodiscard]] virtual Drops drops() const noexcept { return {}; }
   /// Bytes of records that are not committed.
   [[nodiscard]] virtual std::uint64_t waiting_bytes() const noexcept = 0;
   /// Whether too many bytes wait: then connections are not read.

@@ -268,6 +268,8 @@ ProcessPaths ShardsProcess::paths() const {
     paths.workers.slow += one.slow;
     paths.workers.parked += one.parked;
     paths.workers.by_replica += one.by_replica;
+    paths.workers.overtaken += one.overtaken;
+    paths.workers.overtaken_at_copies += one.overtaken_at_copies;
   }
   for (const auto& shard : shards_) {
     ProcessPaths one;
@@ -285,6 +287,8 @@ void ProcessPaths::add(const ProcessPaths& other) {
   workers.slow += other.workers.slow;
   workers.parked += other.workers.parked;
   workers.by_replica += other.workers.by_replica;
+  workers.overtaken += other.workers.overtaken;
+  workers.overtaken_at_copies += other.workers.overtaken_at_copies;
   hosted.thrown_away += other.hosted.thrown_away;
   hosted.snapshots_loaded += other.hosted.snapshots_loaded;
   hosted.snapshots_taken += other.hosted.snapshots_taken;

@@ -82,8 +82,13 @@ class ShardsProcess {
 
   void ask(ShardsRequest& request);
   void leave(std::uint32_t shard, std::uint64_t to);
-  /// While memory is short, it applies no log.
-  void set_short_of_memory(bool is_short) { memory_.set_short(is_short); }
+  /// While memory is short, it applies no log, and its workers are slow.
+  void set_short_of_memory(bool is_short) {
+    memory_.set_short(is_short);
+    for (const auto& worker : workers_) {
+      worker->slow_reads_down(is_short);
+    }
+  }
 
   [[nodiscard]] SimThread& cluster_thread() noexcept { return cluster_; }
   [[nodiscard]] ShardsWorker& worker(std::size_t worker) { return *workers_[worker]; }

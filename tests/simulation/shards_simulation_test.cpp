@@ -60,6 +60,8 @@ TEST(ShardsSimulation, NothingAcknowledgedIsLostAndNothingStaleIsRead) {
       {"given_up", all.workers.given_up},
       {"parked", all.workers.parked},
       {"by_replica", all.workers.by_replica},
+      {"overtaken_by_drops", all.workers.overtaken},
+      {"overtaken_by_drops_of_copies", all.workers.overtaken_at_copies},
       {"thrown_away", all.hosted.thrown_away},
       {"void_groups", all.voided},
       {"fences_passed", all.failures},
@@ -102,6 +104,19 @@ TEST(ShardsSimulation, NoticesRepliesThatAreNotGivenUp) {
   EXPECT_LT(
       first_complaint({.rules = {.gives_up_what_waits = false}, .shard_rules = {}}, kShardsSeedsToNotice),
       kShardsSeedsToNotice);
+}
+
+// A read is let in, its shard is lost and loaded again from an older snapshot, and then the read looks.
+TEST(ShardsSimulation, NoticesReadsThatADropOvertakes) {
+  EXPECT_LT(
+      first_complaint({.rules = {.gives_up_under_way = false}, .shard_rules = {}}, kShardsSeedsToNotice),
+      kShardsSeedsToNotice);
+}
+
+TEST(ShardsSimulation, NoticesReadsOfACopyThatADropOvertakes) {
+  EXPECT_LT(first_complaint({.rules = {.gives_up_reads_of_copies = false}, .shard_rules = {}},
+                            kShardsSeedsToNotice),
+            kShardsSeedsToNotice);
 }
 
 TEST(ShardsSimulation, NoticesSnapshotsThatAreToldBeforeTheyAreDurable) {

@@ -41,6 +41,7 @@ void ShardsWorker::begin_round() {
       held_.clear();
     }
   }
+  give_up_under_way();
   const std::uint64_t durable = place_.pipeline.epochs().durable();
   while (!held_.empty() && held_.front().epoch <= durable) {
     answer(*held_.front().request, ShardsRequest::answer::value);
@@ -50,6 +51,20 @@ void ShardsWorker::begin_round() {
     stall();
   }
   soon(&ShardsWorker::serve, kMs / 5);
+}
+
+// As NetWorker::close_under_way().
+void ShardsWorker::give_up_under_way() {
+  const server::CommitGate::Drops before = std::exchange(drops_, place_.pipeline.drops());
+  const bool all = drops_.all != before.all && place_.rules.gives_up_under_way;
+  const bool of_copies = drops_.of_copies != before.of_copies && place_.rules.gives_up_reads_of_copies;
+  for (Begun& begun : begun_) {
+    if (begun.given_up || !(all || (of_copies && begun.request->takes_stale))) {
+      continue;
+    }
+    begun.given_up = true;
+    ++(all ? paths_.overtaken : paths_.overtaken_at_copies);
+  }
 }
 
 void ShardsWorker::serve() {
@@ -70,7 +85,13 @@ void ShardsWorker::work() {
   std::vector<Begun> later;
   for (const Begun& begun : std::exchange(begun_, {})) {
     if (begun.at_ns <= now_ns) {
+      const std::size_t done = done_.size();
+      const std::size_t awaiting = awaiting_.size();
       execute(*begun.request);
+      if (begun.given_up) {
+        done_.resize(done);
+        awaiting_.resize(awaiting);
+      }
       if (begun.mark != 0) {
         changes_.end(begun.mark);
       }
@@ -99,6 +120,10 @@ void ShardsWorker::take(ShardsRequest& request) {
   if (changes && place_.dice.permille(40)) {
     ++paths_.slow;
     at_ns += place_.dice.below(place_.dice.permille(400) ? 3 * kSecond : 300 * kMs);
+  }
+  // The task of a read may be behind many others. Dice of its own: all else happens as if it were not.
+  if (Dice dice{request.id}; !changes && dice.permille(slow_reads_ ? 500 : 60)) {
+    at_ns += dice.below(100 * kMs);
   }
   begun_.push_back({&request, at_ns, changes ? changes_.begin() : server::BegunChanges::Mark{0}});
 }

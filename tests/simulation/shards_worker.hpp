@@ -76,8 +76,10 @@ inline constexpr std::uint64_t kStalenessNs = 500 * kMs;
 
 /// The rules that a proof breaks in the simulated process.
 struct ShardsRules {
-  bool asks_the_clock_late = true;  ///< of the lease; else the clock at the round's beginning counts
-  bool gives_up_what_waits = true;  ///< gives up waiting replies when failures() moves on
+  bool asks_the_clock_late = true;       ///< of the lease; else the clock at the round's beginning counts
+  bool gives_up_what_waits = true;       ///< gives up waiting replies when failures() moves on
+  bool gives_up_under_way = true;        ///< gives up requests that have begun when drops() moves on
+  bool gives_up_reads_of_copies = true;  ///< the same for copies that are dropped
 };
 
 /// Counts of workers.
@@ -88,6 +90,8 @@ struct WorkerPaths {
   std::uint64_t slow = 0;        ///< writes that waited for long, as for an earlier one that was forwarded
   std::uint64_t parked = 0;
   std::uint64_t by_replica = 0;
+  std::uint64_t overtaken = 0;  ///< requests under way that were given up, as memory was dropped under them
+  std::uint64_t overtaken_at_copies = 0;
 };
 
 /// Thread-safety: one thread.
@@ -120,6 +124,8 @@ class ShardsWorker {
   /// the routes and the work.
   void stall_before_serving(std::function<void()> what) { before_serving_ = std::move(what); }
   void stall_before_work(std::function<void()> what) { before_work_ = std::move(what); }
+  /// Many reads are slow from now on, or few.
+  void slow_reads_down(bool many) noexcept { slow_reads_ = many; }
 
  private:
   std::function<void()> before_serving_;
@@ -128,6 +134,7 @@ class ShardsWorker {
     ShardsRequest* request;
     std::uint64_t at_ns;  ///< is done in a round from then on
     server::BegunChanges::Mark mark;
+    bool given_up = false;  ///< nobody gets its answer
   };
   struct Held {
     ShardsRequest* request;
@@ -136,6 +143,7 @@ class ShardsWorker {
 
   void soon(void (ShardsWorker::*part)(), std::uint64_t most_ns);
   void begin_round();
+  void give_up_under_way();
   void serve();
   void work();
   void end_round();
@@ -146,10 +154,12 @@ class ShardsWorker {
   Place place_;
   server::BegunChanges& changes_;
   bool in_round_ = false;
+  bool slow_reads_ = false;
   std::uint64_t began_ns_ = 0;
   std::uint64_t mint_us_ = 0;
   std::uint64_t horizon_us_ = 0;
   std::uint64_t broken_ = 0;
+  server::CommitGate::Drops drops_;
   std::deque<ShardsRequest*> arrived_;
   std::vector<Begun> begun_;
   std::vector<ShardsRequest*> done_;      ///< in this round, and their replies need nothing

@@ -67,6 +67,9 @@ class Connection final : public ConnectionOwner {
     }
     return entry.order.in_flight();
   }
+  /// Whether operations of its requests are in the store, or at other nodes.
+  [[nodiscard]] bool is_under_way() const noexcept { return session_->entry().order.in_flight() > 0; }
+  [[nodiscard]] bool takes_stale() const noexcept { return session_->entry().takes_stale; }
   /// Called at the end of a round in which the connection was marked. Sends, closes the connection if all is
   /// done, and arranges the next wait. Returns whether it made progress.
   bool settle();

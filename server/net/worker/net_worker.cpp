@@ -47,6 +47,7 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
   if (shared.disk != nullptr) {
     store.context(worker.id()).writes_wait = true;
     disk_.broken = shared.disk->broken();
+    disk_.drops = shared.disk->drops();
   }
   if (shared.cluster != nullptr) {
     forwarder_ = std::make_unique<Forwarder>(*shared.cluster, worker, directory, store.happenings());

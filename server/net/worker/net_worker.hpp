@@ -107,6 +107,8 @@ class NetWorker final : public runtime::Poller,
   [[nodiscard]] bool may_park();
   void park() noexcept;
   void close_held();
+  /// Closes connections with requests under way.
+  void close_under_way(bool only_stale_readers);
   void give_up_late();
   void tell_of_closed();
   [[nodiscard]] bool relieve(ConnectionState& asking, bool stalled) override;
@@ -125,6 +127,7 @@ class NetWorker final : public runtime::Poller,
   struct Disk {
     std::uint64_t durable = 0;
     std::uint64_t broken = 0;
+    CommitGate::Drops drops;
     std::uint64_t next_late_ns = 0;  ///< of the next search for connections that wait too long
     bool parked = true;              ///< at the disk's gate, until the next round begins
   };

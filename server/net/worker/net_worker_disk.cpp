@@ -25,6 +25,10 @@ void NetWorker::begin_disk_round() {
     disk_.broken = broken;
     close_held();
   }
+  if (const CommitGate::Drops drops = disk()->drops(); drops != disk_.drops) [[unlikely]] {
+    close_under_way(drops.all == disk_.drops.all);
+    disk_.drops = drops;
+  }
   if (const std::uint64_t durable = disk()->durable(); durable != disk_.durable) {
     disk_.durable = durable;
     std::erase_if(held_, [durable](Connection* connection) {
@@ -89,6 +93,21 @@ void NetWorker::park() noexcept {
 // Nobody will ever know whether these replies' records are on disk, so the replies are not sent.
 void NetWorker::close_held() {
   for (Connection* const connection : std::exchange(held_, {})) {
+    connection->give_up_waiting();
+  }
+}
+
+// A shard's memory is dropped next, and maybe loaded again from an older snapshot. A read that was let in before, and
+// looks after that, would show it. Which shards a connection's requests read is not known, so all are closed.
+void NetWorker::close_under_way(bool only_stale_readers) {
+  std::vector<Connection*> concerned;
+  for (Connection* connection = connections_; connection != nullptr; connection = connection->links.next) {
+    if (!connection->closed() && connection->is_under_way() &&
+        (!only_stale_readers || connection->takes_stale())) {
+      concerned.push_back(connection);
+    }
+  }
+  for (Connection* const connection : concerned) {
     connection->give_up_waiting();
   }
 }

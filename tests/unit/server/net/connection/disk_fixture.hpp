@@ -43,6 +43,7 @@ class FakeDisk final : public CommitGate, public index::CommitListener<std::stri
   [[nodiscard]] std::uint64_t must_wait_for() const noexcept override { return recorded; }
   [[nodiscard]] std::uint64_t durable() const noexcept override { return on_disk; }
   [[nodiscard]] std::uint64_t broken() const noexcept override { return broken_; }
+  [[nodiscard]] Drops drops() const noexcept override { return drops_now; }
   [[nodiscard]] std::uint64_t waiting_bytes() const noexcept override { return full ? 1 : 0; }
   [[nodiscard]] const char* refusal() const noexcept override { return reason; }
   [[nodiscard]] std::uint64_t most_wait_ns() const noexcept override { return most_ns; }
@@ -65,6 +66,7 @@ class FakeDisk final : public CommitGate, public index::CommitListener<std::stri
   std::uint64_t mint_us = 0;
   bool reads_wait = true;
   bool full = false;
+  Drops drops_now;
   const char* reason = nullptr;
   std::uint64_t most_ns = 0;
   std::string_view line;
@@ -83,7 +85,9 @@ class FakeDisk final : public CommitGate, public index::CommitListener<std::stri
 /// One worker, which serves the clients that connect to it.
 class DiskServer : private WarningSink, private AdminSource {
  public:
-  DiskServer() {
+  /// `batch_tasks`: most tasks of a round.
+  explicit DiskServer(std::uint32_t batch_tasks = runtime::RuntimeOptions{}.batch_tasks)
+      : machine{with_batches(batch_tasks)} {
     store.context(machine[0].id()).replies = &replies.directory;
     machine[0].set_poller(net);
     run();
@@ -115,6 +119,11 @@ class DiskServer : private WarningSink, private AdminSource {
   }
 
  private:
+  static runtime::RuntimeOptions with_batches(std::uint32_t tasks) {
+    runtime::RuntimeOptions options = runtime::testing::unpinned(1);
+    options.batch_tasks = tasks;
+    return options;
+  }
   void warn(const std::string& /*text*/) override {}
   std::string run(const protocol::Request& /*request*/, AdminCursor& /*cursor*/) override { return "OK\r\n"; }
 
@@ -122,7 +131,7 @@ class DiskServer : private WarningSink, private AdminSource {
 
  public:
   config::LimitOptions limits;
-  runtime::testing::Machine machine{runtime::testing::unpinned(1)};
+  runtime::testing::Machine machine;
   Store store{machine.runtime, {}};
   FakeDisk disk{store};
   Credentials credentials;
@@ -135,7 +144,8 @@ class DiskServer : private WarningSink, private AdminSource {
 /// A client's end of a connection.
 class Wire final : public SocketClient {
  public:
-  explicit Wire(DiskServer& server) : SocketClient(server.net, server.shared, [&server] { server.run(); }) {}
+  explicit Wire(DiskServer& server, const Door& door = kUsualDoor)
+      : SocketClient(server.net, server.shared, [&server] { server.run(); }, door) {}
 };
 
 }  // namespace mxkv::server::test

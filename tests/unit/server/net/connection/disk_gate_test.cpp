@@ -162,6 +162,43 @@ TEST(CommitGate, HeldRepliesAreNeverSentAfterTheDiskFails) {
   EXPECT_EQ(reader.ask("get k\r\n"), "VALUE k 0 1\r\n1\r\nEND\r\n");
 }
 
+/// Clients ask a server that is `steps` steps on its way to the answer when a shard's memory is about to be dropped.
+/// Returns how many clients have no answer; expects that exactly these are closed.
+int unanswered_after_a_drop(const Door& door, const CommitGate::Drops& drops) {
+  int unanswered = 0;
+  for (int steps = 0; steps < 40; ++steps) {
+    DiskServer server{1};  // so that a count takes many rounds
+    Wire client{server, door};
+    for (int i = 0; i < 200; ++i) {
+      client.send("set key" + std::to_string(1000 + i) + " 0 0 1 noreply\r\n1\r\n");
+    }
+    server.sync();
+    client.put("mc - e\r\n");
+    for (int i = 0; i < steps; ++i) {
+      static_cast<void>(server.machine[0].step());
+    }
+    std::string reply = client.received();
+    server.disk.drops_now = drops;
+    server.run();
+    reply += client.received();
+    EXPECT_EQ(client.closed(), reply.empty()) << reply;
+    unanswered += reply.empty() ? 1 : 0;
+  }
+  return unanswered;
+}
+
+constexpr Door kReplicaDoor{.takes_stale = true};
+
+TEST(CommitGate, ReadsUnderWayAreNotAnsweredWhenMemoryIsDropped) {
+  EXPECT_GT(unanswered_after_a_drop(kUsualDoor, {.all = 1}), 0);
+  EXPECT_GT(unanswered_after_a_drop(kReplicaDoor, {.all = 1}), 0);
+}
+
+TEST(CommitGate, ADroppedCopyConcernsClientsThatTakeAReplicasAnswers) {
+  EXPECT_GT(unanswered_after_a_drop(kReplicaDoor, {.of_copies = 1}), 0);
+  EXPECT_EQ(unanswered_after_a_drop(kUsualDoor, {.of_copies = 1}), 0);
+}
+
 TEST(CommitGate, ConnectionsAreNotReadWhileTheJournalIsFull) {
   DiskServer server;
   Wire client{server};
