@@ -121,9 +121,10 @@ void ShardsWorker::take(ShardsRequest& request) {
     ++paths_.slow;
     at_ns += place_.dice.below(place_.dice.permille(400) ? 3 * kSecond : 300 * kMs);
   }
-  // The task of a read may be behind many others. Dice of its own: all else happens as if it were not.
-  if (Dice dice{request.id}; !changes && dice.permille(slow_reads_ ? 500 : 60)) {
-    at_ns += dice.below(100 * kMs);
+  // No clock knows how long a read is under way: some outlive the lease that let them in. Dice of its own: all else
+  // happens as if they did not.
+  if (Dice dice{request.id}; !changes && dice.permille(slow_reads_ ? 500 : 50)) {
+    at_ns += dice.below(dice.permille(500) ? 8 * kSecond : kSecond);
   }
   begun_.push_back({&request, at_ns, changes ? changes_.begin() : server::BegunChanges::Mark{0}});
 }
