@@ -175,12 +175,14 @@ def evidence(nodes: list) -> str:
 
 
 def wait_until_served(nodes: list, shards: int, seconds: float) -> None:
-    """Waits until each shard is served by exactly one node."""
-    deadline = time.monotonic() + seconds
+    """Waits until each shard is served by exactly one node. Fails when for `seconds` no more shards are than before."""
+    most, deadline = -1, 0.0
     while True:
         served = [shard for node in nodes for shard in node.serves()]
         if sorted(served) == list(range(shards)):
             return
+        if len(set(served)) > most:
+            most, deadline = len(set(served)), time.monotonic() + seconds
         if time.monotonic() > deadline:
-            raise AssertionError(f"after {seconds:.0f} s the shards with an owner are {sorted(served)}, of {shards}{evidence(nodes)}")
+            raise AssertionError(f"for {seconds:.0f} s the shards with an owner are {sorted(served)}, of {shards}{evidence(nodes)}")
         time.sleep(0.1)

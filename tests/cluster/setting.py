@@ -18,10 +18,12 @@ from certificates import Authority  # noqa: E402
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit handlers end processes and remove files
 
 
-def wait_for(what, text: str, state=lambda: "", seconds: float = 90):
-    """Waits until what() is true; returns its value."""
-    end = time.monotonic() + seconds
+def wait_for(what, text: str, state=lambda: "", seconds: float = 90, progress=lambda: 0):
+    """Waits until what() is true; returns its value. Fails when progress() has not grown for `seconds`."""
+    end, most = time.monotonic() + seconds, progress()
     while not (found := what()):
+        if (now := progress()) > most:
+            end, most = time.monotonic() + seconds, now
         if time.monotonic() > end:
             raise AssertionError(f"never came: {text}{state()}")
         time.sleep(0.02)

@@ -43,10 +43,16 @@ class ManyShardsTest(LoopbackTest):
         """Waits until each writer has written so often to each shard, from now on."""
         before = [len(writer.acknowledged) for writer in self.writers]
         wait_for(lambda: all(len(writer.acknowledged) >= least + rounds * SHARDS for writer, least in zip(self.writers, before)),
-                 "acknowledged writes", self.evidence, PATIENCE_S)
+                 "acknowledged writes", self.evidence, PATIENCE_S,
+                 progress=lambda: sum(len(writer.acknowledged) for writer in self.writers))
 
     def await_owners(self, owners: list, what: str) -> None:
-        wait_for(lambda: self.owners() == owners, what, self.evidence, PATIENCE_S)
+        wait_for(lambda: self.owners() == owners, what, self.evidence, PATIENCE_S,
+                 progress=lambda: sum(is_now == was for is_now, was in zip(self.owners(), owners)))
+
+    def without_an_owner(self) -> int:
+        """Shards that nobody owns, or the killed node."""
+        return sum(owner in ("", None, self.c.name) for owner in self.owners())
 
     def all_is_there(self, node: Node) -> None:
         told = {key: value for writer in self.writers for key, value in writer.acknowledged.items()}
@@ -68,8 +74,8 @@ class ManyShardsTest(LoopbackTest):
         self.await_owners(before, "each shard is where it was")
 
         self.c.kill()
-        wait_for(lambda: "" not in (owners := self.owners()) and None not in owners and self.c.name not in owners,
-                 "owners of the shards of the killed node", self.evidence, PATIENCE_S)
+        wait_for(lambda: self.without_an_owner() == 0, "owners of the shards of the killed node", self.evidence, PATIENCE_S,
+                 progress=lambda: -self.without_an_owner())
         self.await_writes(1)
         self.c.start()
         self.await_owners(before, "the shards of the killed node are back")
