@@ -303,14 +303,19 @@ class CliFailuresTest(CliCase):
     def test_a_server_that_does_not_answer(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             where = f"127.0.0.1:{silent.getsockname()[1]}"
-            done = self.cli("--timeout", "0.2", "get", "a", code=3, where=where)
-        self.assertEqual(done.stderr.decode(), f"mxkv-cli: {where}: no answer within 200 ms (see --timeout)\n")
+            for time in ("0.2", "200ms"):
+                done = self.cli("--timeout", time, "get", "a", code=3, where=where)
+                self.assertEqual(done.stderr.decode(), f"mxkv-cli: {where}: no answer within 200 ms (see --timeout)\n")
 
     def test_wrong_usage(self):
         for arguments in (("nonsense",), ("get",), ("set", "a"), ("scan", "p", "--from", "a"), ("set", "a", "b", "--ttl", "x"),
-                          ("get", "x" * 251), ("get", ""), ("--timeout", "-1", "ping")):
+                          ("get", "x" * 251), ("get", "")):
             done = self.cli(*arguments, code=2)
             self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        for wrong in ("-1", "0", "2 s", "2h", "2d", "nan", "1e9", "s", ""):
+            done = self.cli(f"--timeout={wrong}", "ping", code=2)
+            self.assertEqual(done.stderr.decode(), f"mxkv-cli: --timeout: '{wrong}' is no time of at most a day: "
+                             "write seconds, or 200ms, 2s, 1min\n")
 
     def test_unknown_words_are_answered(self):
         for arguments, told in ((("gte", "user:1"), "there is no command gte, did you mean get?"),

@@ -3,9 +3,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -26,6 +30,23 @@ constexpr const char* kFooter =
     "4 the server refused the request; 5 login failed; 6 file error; 130 interrupted.\n"
     "Without a command it is a shell, or runs the lines of standard input if that is not a terminal. See "
     "mxkv-cli(1).";
+
+/// Turns 0.5, 200ms, 2s or 1min into seconds. Returns an error text, or an empty one.
+std::string to_patience(std::string& text) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
+      {{"", 1}, {"ms", 0.001}, {"s", 1}, {"min", 60}}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [behind, failure] = std::from_chars(text.data(), end, number);
+  const std::string_view unit(behind, static_cast<std::size_t>(end - behind));
+  for (const auto& [name, factor] : kUnits) {
+    if (failure == std::errc{} && name == unit && number > 0 && number * factor <= 86'400) {
+      text = std::to_string(number * factor);
+      return {};
+    }
+  }
+  return "'" + text + "' is no time of at most a day: write seconds, or 200ms, 2s, 1min";
+}
 
 void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
   app.add_option("--server,-s", settings.server, "HOST:PORT, or unix:PATH")
@@ -48,12 +69,13 @@ void add_global_options(CLI::App& app, Settings& settings, bool& keep_going) {
       ->type_name("FILE")
       ->needs(certificate);
   app.add_flag("--insecure", settings.tls.insecure, "Accept any server certificate")->needs(tls);
-  app.add_option("--connect-timeout", settings.connect_seconds, "Timeout of the connection, in seconds")
-      ->check(CLI::PositiveNumber)
-      ->type_name("SECONDS");
-  app.add_option("--timeout", settings.seconds, "Timeout for the next byte of a reply, in seconds")
-      ->check(CLI::PositiveNumber)
-      ->type_name("SECONDS");
+  app.add_option("--connect-timeout", settings.connect_seconds,
+                 "Timeout of the connection: seconds, or 200ms, 2s")
+      ->transform(CLI::Validator{to_patience, ""})
+      ->type_name("TIME");
+  app.add_option("--timeout", settings.seconds, "Timeout for the next byte of a reply: seconds, or 200ms, 2s")
+      ->transform(CLI::Validator{to_patience, ""})
+      ->type_name("TIME");
   app.add_flag("--json", settings.json,
                "Print one JSON document, or one per line; bytes that are not UTF-8 are {\"b64\": ..}");
   app.add_flag("--keep-going", keep_going, "In a script: continue after a line that fails");
