@@ -171,6 +171,15 @@ ReclaimKind Runtime::add_reclaim_kind(ReclaimFunction function) {
   return ReclaimKind{static_cast<std::uint8_t>(reclaim_kinds_++)};
 }
 
+ReclaimKind Runtime::reclaim_kind(ReclaimFunction function) const noexcept {
+  std::size_t kind = 0;
+  while (kind < reclaim_kinds_ && reclaim_functions_[kind] != function) {
+    ++kind;
+  }
+  MXKV_ASSERT(kind < reclaim_kinds_, "a kind is registered before its first object is retired");
+  return ReclaimKind{static_cast<std::uint8_t>(kind)};
+}
+
 Result<std::size_t> Runtime::start() {
   MXKV_ASSERT(threads_.empty(), "the runtime is started once");
   const auto start_up = std::make_shared<StartUp>(static_cast<std::ptrdiff_t>(workers_.size()));

@@ -140,6 +140,8 @@ class Runtime {
   [[nodiscard]] TaskMemory& task_memory() noexcept { return task_memory_; }
   [[nodiscard]] ValueSpace& item_space() noexcept { return item_space_; }
   [[nodiscard]] ValueSpace& node_space() noexcept { return node_space_; }
+  /// The kind that is freed by `function`, which was registered.
+  [[nodiscard]] ReclaimKind reclaim_kind(ReclaimFunction function) const noexcept;
   [[nodiscard]] const ReclaimFunction* reclaim_functions() const noexcept {
     return reclaim_functions_.data();
   }

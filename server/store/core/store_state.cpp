@@ -15,6 +15,7 @@ StoreState::StoreState(runtime::Runtime& runtime, const index::TreeOptions& tree
       quotas_(quotas.empty() ? nullptr : std::make_unique<Quotas>(quotas, runtime.worker_count())),
       contexts_(std::make_unique<WorkerContext[]>(runtime.worker_count())),
       workers_(runtime.worker_count()) {
+  static_cast<void>(runtime.add_reclaim_kind(&ChunkList::free_part));
   for (std::size_t i = 0; i < workers_; ++i) {
     contexts_[i].store = this;
     contexts_[i].flush_points = &flush_points_;

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "runtime/scheduler/runtime.hpp"
+
 namespace mxkv::server {
 
 namespace {
@@ -102,14 +104,26 @@ void ChunkList::drop(runtime::Worker& worker, ChunkList* list, std::uint64_t who
   if (whose == kReply) {
     worker.account().move(memory_category::referenced, memory_category::items, bytes);
   }
-  for (Chunk* chunk : list->pieces()) {
+  free_part(worker, list);
+}
+
+void ChunkList::free_part(runtime::Worker& worker, void* dropped) noexcept {
+  auto* const list = static_cast<ChunkList*>(dropped);
+  const std::size_t most = std::min(list->count_, kFreedAtOnce);
+  for (Chunk* chunk : list->pieces().last(most)) {
+    list->bytes_ -= chunk->bytes;
     const std::uint32_t lists = chunk->references.fetch_sub(1, std::memory_order_acq_rel);
     MXKV_ASSERT(lists > 0, "a chunk is dropped once by each list");
     if (lists == 1) {
       worker.items().release(chunk);
     }
   }
-  worker.items().release(list);
+  list->count_ -= static_cast<std::uint32_t>(most);
+  if (list->count_ == 0) {
+    worker.items().release(list);
+    return;
+  }
+  worker.retire(list, worker.runtime().reclaim_kind(&free_part), list->memory_bytes());
 }
 
 }  // namespace mxkv::server

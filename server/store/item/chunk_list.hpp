@@ -5,6 +5,9 @@
 // reference on the list, so the value may leave the tree meanwhile; its memory then counts as referenced, no
 // longer as an item's. A list is complete and constant before any task but its builder sees it.
 //
+// A long list is freed in parts of kFreedAtOnce chunks, one part a run of the reclaimer, so that the end of a
+// value of a gibibyte holds up nobody.
+//
 // Thread-safety: only the builder's worker uses a list under construction. Later any worker takes references,
 // while pinned, and drops them; the last drop frees the list.
 #pragma once
@@ -37,6 +40,11 @@ static_assert(sizeof(Chunk) <= Chunk::kHeaderBytes);
 
 class ChunkList {
  public:
+  static constexpr std::uint32_t kFreedAtOnce = 256;
+
+  /// Frees a part of a list that nobody holds, and retires the rest. The runtime of every store registers it.
+  static void free_part(runtime::Worker& worker, void* list) noexcept;
+
   /// An empty list with room for some chunks; null: out of memory.
   [[nodiscard]] static ChunkList* create(runtime::Worker& worker, std::uint32_t capacity) noexcept;
 

@@ -172,5 +172,27 @@ TEST_F(Items, ALargeValueCountsAsReferencedWhileOnlyRepliesHaveIt) {
   EXPECT_EQ(referenced(), 0);
 }
 
+TEST(ChunkLists, ALongOneIsFreedInParts) {
+  constexpr std::size_t kPart = ChunkList::kFreedAtOnce * Chunk::kBlockBytes;
+  runtime::testing::Machine machine{1};
+  static_cast<void>(machine.runtime.add_reclaim_kind(&ChunkList::free_part));
+  runtime::Worker& worker = machine[0];
+  const auto live = [&worker] { return worker.items().stats().live_bytes; };
+  const std::size_t before = live();
+  ChunkList* list = ChunkList::create(worker, 2);
+  ASSERT_TRUE(ChunkList::append(worker, list, std::string(3 * kPart, 'v')));
+  std::size_t left = live();
+  ChunkList::drop(worker, list);
+  int parts = 1;
+  while (worker.reclaimer().objects() > 0) {
+    EXPECT_GE(live() + kPart, left) << "no more than a part at once";
+    left = live();
+    machine.clock.advance_us(1'000'000);
+    worker.step();
+    ASSERT_LT(++parts, 1000) << "each part is followed by the next one";
+  }
+  EXPECT_EQ(live(), before);
+}
+
 }  // namespace
 }  // namespace mxkv::server::test
