@@ -82,7 +82,8 @@ void HttpConnection::hands_shaken(const Error& error) {
     return;  // the connection was closed
   }
   ++shared_.counters.handshake_errors;
-  shared_.happenings.note(happening::failed_handshake, peer_ + ": " + stream_.reason_of(error));
+  shared_.happenings.note(happening::failed_handshake,
+                          {.client = peer_, .text = ": " + stream_.reason_of(error)});
   if (HttpStream::is_plain_http(error)) {
     stream_.plain().expires_after(shared_.limits.reply_time);
     asio::async_write(stream_.plain(), asio::buffer(kWantsTls.data(), kWantsTls.size()),
@@ -160,7 +161,7 @@ void HttpConnection::note_foreign_protocol() {
   const std::string_view bytes{static_cast<const char*>(buffer_.cdata().data()), buffer_.size()};
   if (protocol::foreign_protocol(bytes) == "TLS") {
     shared_.happenings.note(happening::foreign_protocol,
-                            peer_ + ": it speaks TLS, which its listener does not");
+                            {.client = peer_, .text = ": it speaks TLS, which its listener does not"});
   }
 }
 
@@ -198,7 +199,9 @@ void HttpConnection::let_in(HttpLogin::verdict verdict) {
     case HttpLogin::verdict::wrong:
       ++shared_.counters.wrong_logins;
       shared_.happenings.note(happening::wrong_login,
-                              peer_ + (login_.name().empty() ? "" : " as " + in_quotes(login_.name())));
+                              {.client = peer_,
+                               .text = login_.name().empty() ? "" : " as " + in_quotes(login_.name()),
+                               .user = std::string{login_.name()}});
       refuse_login("wrong user or password", login_.is_over());
       break;
     case HttpLogin::verdict::busy:

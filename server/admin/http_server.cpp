@@ -204,7 +204,7 @@ struct HttpServer::Parts {
                                      std::pair{happening::foreign_protocol, "closed "}}) {
       const Happenings::Seen& one = seen[static_cast<std::size_t>(what)];
       if (one.times > 0) {
-        log.warn("administration by HTTP: " + (text + one.about) +
+        log.warn("administration by HTTP: " + (text + one.subject.about()) +
                  (one.times > 1 ? " (and " + std::to_string(one.times - 1) + " more)" : ""));
       }
     }

@@ -14,35 +14,39 @@ std::string with_others(const std::string& text, std::uint64_t times) {
 }
 
 std::string text_of(happening what, const Happenings::Seen& seen, const Chronicle::Facts& facts) {
+  const std::string about = seen.subject.about();
   switch (what) {
     case happening::wrong_login:
-      return with_others("wrong user or password from " + seen.about, seen.times);
+      return with_others("wrong user or password from " + about, seen.times);
     case happening::forbidden:
-      return with_others("forbidden to " + seen.about, seen.times);
+      return with_others("forbidden to " + about, seen.times);
     case happening::too_many_connections:
       return "connections refused: " + std::to_string(seen.times) + " (limits.connections is " +
              std::to_string(facts.connections_most) + ")";
     case happening::too_many_of_client:
-      return with_others("connection refused from " + seen.about + " (limits.connections_per_client is " +
+      return with_others("connection refused from " + about + " (limits.connections_per_client is " +
                              std::to_string(facts.connections_per_client) + ")",
                          seen.times);
     case happening::closed_unread:
-      return with_others("closed " + seen.about + ": it does not read its replies", seen.times);
+      return with_others("closed " + about + ": it does not read its replies", seen.times);
     case happening::closed_idle:
     case happening::foreign_protocol:
-      return with_others("closed " + seen.about, seen.times);
+      return with_others("closed " + about, seen.times);
     case happening::failed_handshake:
-      return with_others("TLS handshake failed with " + seen.about, seen.times);
+      return with_others("TLS handshake failed with " + about, seen.times);
     case happening::endless_line:
-      return with_others("closed " + seen.about + ": its line is too long", seen.times);
+      return with_others("closed " + about + ": its line is too long", seen.times);
     case happening::no_memory:
       return "writes refused for lack of memory: " + std::to_string(seen.times) + " (" +
              config::format_size_rounded(facts.memory_used) + " of " +
              config::format_size_rounded(facts.memory_most) + " are used)";
     case happening::flushed:
-      return with_others("flush_all from " + seen.about, seen.times);
+      return with_others("flush_all from " + about, seen.times);
     case happening::slow:
-      return with_others("slow request: " + seen.about, seen.times);
+      return with_others("slow request: " + seen.subject.command + seen.subject.text + " from " +
+                             seen.subject.client + " took " +
+                             std::to_string(seen.subject.took_ns / 1'000'000) + " ms",
+                         seen.times);
     case happening::evicted:
       break;
   }
@@ -85,9 +89,10 @@ std::vector<Chronicle::Line> Chronicle::tell(Time now, Happenings& happenings, c
     for (std::size_t i = 0; i < kHappenings; ++i) {
       const auto what = static_cast<happening>(i);
       if (what != happening::evicted && seen[i].times > 0) {
-        lines.push_back({.how = level_of(what),
-                         .text = text_of(what, seen[i], facts),
-                         .event = {.name = name_of(what), .times = seen[i].times, .about = seen[i].about}});
+        lines.push_back(
+            {.how = level_of(what),
+             .text = text_of(what, seen[i], facts),
+             .event = {.name = name_of(what), .times = seen[i].times, .subject = seen[i].subject}});
       }
     }
     tell_of_eviction(now, seen[static_cast<std::size_t>(happening::evicted)].times, facts, lines);

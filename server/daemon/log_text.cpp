@@ -21,8 +21,17 @@ std::string json_members(std::string_view text, const LogEvent& event) {
   if (!event.name.empty()) {
     members += ",\"event\":\"" + std::string{event.name} + "\",\"times\":" + std::to_string(event.times);
   }
-  if (!event.about.empty()) {
-    members += ",\"about\":\"" + json_text(event.about) + '"';
+  const auto add = [&members](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      members += std::string{",\""} + name + "\":\"" + json_text(value) + '"';
+    }
+  };
+  add("about", event.subject.about());
+  add("client", event.subject.client);
+  add("user", event.subject.user);
+  add("command", event.subject.command);
+  if (event.subject.took_ns != 0) {
+    members += ",\"took_ms\":" + std::to_string(event.subject.took_ns / 1'000'000);
   }
   return members;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "server/store/happenings.hpp"
+
 namespace mxkv::server {
 
 /// The inside of a JSON string; bytes that are not UTF-8 become U+FFFD.
@@ -15,10 +17,11 @@ namespace mxkv::server {
 struct LogEvent {
   std::string_view name{};  ///< a literal; empty: the line reports no event
   std::uint64_t times = 1;  ///< events since the last such line
-  std::string about{};      ///< the client and command of the first of them; empty: none
+  Subject subject{};        ///< of the first of them
 };
 
-/// A line's members message, and of an event the members event, times and about.
+/// A line's members message, and of an event the members event and times, and of its subject about
+/// and each part that is not empty: client, user, command, took_ms.
 [[nodiscard]] std::string json_members(std::string_view text, const LogEvent& event);
 
 }  // namespace mxkv::server

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace mxkv::server {
@@ -44,12 +44,23 @@ class HappeningBell {
   ~HappeningBell() = default;
 };
 
+/// Whom or what an event was about. Lines in JSON have each part that is not empty as a member of its own.
+struct Subject {
+  std::string client{};       ///< as `stats conns` names it, or another node
+  std::string text{};         ///< what people read behind the client
+  std::string user{};         ///< as it was given: perhaps there is none of this name
+  std::string command{};      ///< as `stats commands` names it
+  std::uint64_t took_ns = 0;  ///< of a slow request
+
+  [[nodiscard]] std::string about() const { return client + text; }
+};
+
 /// Thread-safety: any thread.
 class Happenings {
  public:
   struct Seen {
     std::uint64_t times = 0;
-    std::string about;  ///< of the first time: the client, user or item
+    Subject subject;  ///< of the first time
   };
 
   /// The bell outlives all events.
@@ -65,13 +76,13 @@ class Happenings {
       }
     }
   }
-  /// Keeps `about` for the log, if it is the first since take().
-  void note(happening what, std::string_view about) {
+  /// Keeps `subject` for the log, if it is the first since take().
+  void note(happening what, Subject subject) {
     {
       const std::scoped_lock lock{mutex_};
-      std::string& kept = abouts_[static_cast<std::size_t>(what)];
-      if (kept.empty()) {
-        kept = about;
+      std::optional<Subject>& kept = subjects_[static_cast<std::size_t>(what)];
+      if (!kept) {
+        kept = std::move(subject);
       }
     }
     note(what);
@@ -84,7 +95,8 @@ class Happenings {
     const std::scoped_lock lock{mutex_};
     for (std::size_t i = 0; i < kHappenings; ++i) {
       const std::uint64_t count = counts_[i].load(std::memory_order_relaxed);
-      seen[i] = {.times = count - std::exchange(taken_[i], count), .about = std::exchange(abouts_[i], {})};
+      seen[i] = {.times = count - std::exchange(taken_[i], count),
+                 .subject = std::exchange(subjects_[i], std::nullopt).value_or(Subject{})};
     }
     return seen;
   }
@@ -96,7 +108,7 @@ class Happenings {
   std::array<std::atomic<std::uint64_t>, kHappenings> counts_{};  // relaxed: statistics
   std::mutex mutex_;                                              ///< guards the rest
   std::array<std::uint64_t, kHappenings> taken_{};
-  std::array<std::string, kHappenings> abouts_{};
+  std::array<std::optional<Subject>, kHappenings> subjects_{};
 };
 
 }  // namespace mxkv::server

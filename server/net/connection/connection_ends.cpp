@@ -23,7 +23,7 @@ void Connection::check_times(std::uint64_t now_ns) {
   if (output_waits_ && session_->unsent_bytes() >= limits.output_high_water &&
       now_ns - sent_ns_ >= limits.output_stall_ms * kNsPerMs) {
     NetCounters::add(net_.counters().stalled);
-    net_.host().happenings->note(happening::closed_unread, client_name());
+    net_.host().happenings->note(happening::closed_unread, {.client = client_name()});
     close();
   } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->state().is(session_state::watch) &&
              !session_->pauses().has(pause::login | pause::rate) &&
@@ -31,7 +31,7 @@ void Connection::check_times(std::uint64_t now_ns) {
              sends_nothing(now_ns, limits.idle_timeout_ms * kNsPerMs)) {
     NetCounters::add(net_.counters().idle_closed);
     net_.host().happenings->note(happening::closed_idle,
-                                 client_name() + ": no request for limits.idle_timeout");
+                                 {.client = client_name(), .text = ": no request for limits.idle_timeout"});
     ends_for_ = "idle_timeout";
     close();
   }

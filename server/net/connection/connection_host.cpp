@@ -128,9 +128,9 @@ bool ConnectionHost::has_tls_room() {
     return false;
   }
   NetCounters::add(counters_.idle_closed);
-  host_.happenings->note(
-      happening::closed_idle,
-      idlest->client_name() + ": idle for longest, and new TLS connections need its memory");
+  host_.happenings->note(happening::closed_idle,
+                         {.client = idlest->client_name(),
+                          .text = ": idle for longest, and new TLS connections need its memory"});
   idlest->close();
   return true;
 }

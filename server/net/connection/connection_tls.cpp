@@ -26,8 +26,9 @@ bool Connection::begin_tls() {
       return false;
     case ClientSocket::opening::other:
       NetCounters::add(net_.counters().handshake_errors);
-      net_.host().happenings->note(happening::foreign_protocol,
-                                   client_name() + ": it does not speak TLS, which its listener requires");
+      net_.host().happenings->note(
+          happening::foreign_protocol,
+          {.client = client_name(), .text = ": it does not speak TLS, which its listener requires"});
       socket_.refuse(protocol::kWantsTls);
       close();
       return false;
@@ -110,7 +111,7 @@ void Connection::await_output() {
 
 void Connection::give_up_handshake(const std::string& why) {
   NetCounters::add(net_.counters().handshake_errors);
-  net_.host().happenings->note(happening::failed_handshake, client_name() + ": " + why);
+  net_.host().happenings->note(happening::failed_handshake, {.client = client_name(), .text = ": " + why});
   close();
 }
 

@@ -193,9 +193,10 @@ void RequestSampler::end(const Sample& sample, std::uint64_t now_ns) {
                      .reply_bytes = sample.reply_end - sample.written_before};
     if (happenings_ != nullptr) {
       const std::string subject = key_in_one_word(slow.key);
-      happenings_->note(happening::slow, std::string{name_of(slow.kind)} +
-                                             (subject.empty() ? "" : " " + subject) + " from " + slow.client +
-                                             " took " + std::to_string(took_ns / 1'000'000) + " ms");
+      happenings_->note(happening::slow, {.client = slow.client,
+                                          .text = subject.empty() ? "" : " " + subject,
+                                          .command = std::string{name_of(slow.kind)},
+                                          .took_ns = took_ns});
     }
     slow_->add(std::move(slow));
   }

@@ -299,7 +299,7 @@ void Forwarder::lost(std::unique_ptr<ForwardedRequest> request, bool sent) {
 }
 
 void Forwarder::complained(const std::string& address, const std::string& why) {
-  happenings_.note(happening::failed_handshake, "node " + address + ": " + why);
+  happenings_.note(happening::failed_handshake, {.client = "node " + address, .text = ": " + why});
 }
 
 // --- Replies ---

@@ -109,7 +109,7 @@ std::size_t take_binary(SessionParts& parts, std::string_view data) {
     return 0;
   }
   if (parsed.what == protocol::outcome::close) {
-    core.note(happening::foreign_protocol, ": its bytes are not a request of the binary protocol");
+    core.note(happening::foreign_protocol, {.text = ": its bytes are not a request of the binary protocol"});
     core.drain_in_error();
     return data.size();
   }

@@ -134,7 +134,8 @@ void LoginDialog::end(SessionCore& core, protocol::reply_code verdict) {
 }
 
 void LoginDialog::count_wrong(SessionCore& core, std::string_view name) {
-  core.note(happening::wrong_login, name.empty() ? "" : " as " + in_quotes(name));
+  core.note(happening::wrong_login,
+            {.text = name.empty() ? "" : " as " + in_quotes(name), .user = std::string{name}});
   if (++wrong_logins_ >= core.host->credentials->rules().most) {
     core.drain();
   }

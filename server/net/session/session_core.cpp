@@ -47,18 +47,22 @@ void SessionCore::sample(const protocol::Request& request) {
   }
 }
 
-void SessionCore::note(happening what, const std::string& text) const {
+void SessionCore::note(happening what, Subject subject) const {
   if (host->happenings != nullptr) {
-    host->happenings->note(what, entry->owner->client_name() + text);
+    subject.client = entry->owner->client_name();
+    host->happenings->note(what, std::move(subject));
   }
 }
 
 // The log does not show keys: they may be secret from its readers.
 void SessionCore::count_forbidden(const protocol::Request& request) const {
   host->credentials->count_forbidden();
+  const std::string name = user()->is_visitor() ? "" : user()->options.name;
+  const std::string command{protocol::name_of(request.op)};
   note(happening::forbidden,
-       (user()->is_visitor() ? " without a login" : " as " + in_quotes(user()->options.name)) + ": " +
-           std::string{protocol::name_of(request.op)});
+       {.text = (name.empty() ? " without a login" : " as " + in_quotes(name)) + ": " + command,
+        .user = name,
+        .command = command});
 }
 
 void SessionCore::refuse_input() {

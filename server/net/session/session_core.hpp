@@ -71,8 +71,8 @@ struct SessionCore {
   /// The request has to wait and will be taken again: it is counted once, and its time continues.
   void take_again() noexcept { again = entry->replies.next_ticket(); }
   void note_last(protocol::verb op) noexcept { last->store(op, std::memory_order_relaxed); }
-  /// Writes an event to the log, with the client's name.
-  void note(happening what, const std::string& text = {}) const;
+  /// Writes an event to the log; the subject's client is this one.
+  void note(happening what, Subject subject = {}) const;
   /// Counts and notes a request that the user may not make.
   void count_forbidden(const protocol::Request& request) const;
 

@@ -87,7 +87,7 @@ void TextIntake::leave(SessionCore& core, std::string_view data) {
   if (spoken.empty()) {
     core.note(happening::endless_line);
   } else {
-    core.note(happening::foreign_protocol, ": it speaks " + std::string{spoken});
+    core.note(happening::foreign_protocol, {.text = ": it speaks " + std::string{spoken}});
   }
   core.drain_in_error();
 }

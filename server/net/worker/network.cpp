@@ -169,7 +169,7 @@ struct Network::Parts {
     void refused(int socket, bool by_address) override {
       Happenings& happenings = *parts_.workers.front().host().happenings;
       if (by_address) {
-        happenings.note(happening::too_many_of_client, client_of(facts_of_socket(socket).peer));
+        happenings.note(happening::too_many_of_client, {.client = client_of(facts_of_socket(socket).peer)});
       } else {
         happenings.note(happening::too_many_connections);
       }

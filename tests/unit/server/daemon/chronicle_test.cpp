@@ -43,11 +43,11 @@ TEST_F(ChronicleTest, TellsNothingWhereNothingHappens) {
 
 TEST_F(ChronicleTest, RingsOnceAndTellsOneLineASecond) {
   for (int i = 0; i < 20'000; ++i) {
-    happenings.note(happening::wrong_login, "tcp:10.0.0." + std::to_string(i % 200));
+    happenings.note(happening::wrong_login, {.client = "tcp:10.0.0." + std::to_string(i % 200)});
   }
   EXPECT_EQ(rings, 1);
   EXPECT_EQ(tell(), std::vector<std::string>{"wrong user or password from tcp:10.0.0.0 (and 19999 more)"});
-  happenings.note(happening::wrong_login, "tcp:10.0.0.7");
+  happenings.note(happening::wrong_login, {.client = "tcp:10.0.0.7"});
   EXPECT_EQ(rings, 2);
   now += milliseconds{400};
   EXPECT_TRUE(tell().empty()) << "not yet";
@@ -58,15 +58,15 @@ TEST_F(ChronicleTest, RingsOnceAndTellsOneLineASecond) {
 }
 
 TEST_F(ChronicleTest, ForbiddenRequestsAreOneLineASecondWithTheFirst) {
-  for (const char* const about : {"tcp:1 as \"ann\": set", "tcp:2 as \"bob\": flush_all"}) {
-    happenings.note(happening::forbidden, about);
+  for (const char* const about : {" as \"ann\": set", " as \"bob\": flush_all"}) {
+    happenings.note(happening::forbidden, {.client = "tcp:1", .text = about});
   }
   EXPECT_EQ(tell(), std::vector<std::string>{"forbidden to tcp:1 as \"ann\": set (and 1 more)"});
 }
 
 TEST_F(ChronicleTest, EachKindIsALineOfItsOwn) {
   happenings.note(happening::too_many_connections);
-  happenings.note(happening::foreign_protocol, "tcp:1: it speaks TLS");
+  happenings.note(happening::foreign_protocol, {.client = "tcp:1", .text = ": it speaks TLS"});
   happenings.note(happening::no_memory);
   happenings.note(happening::no_memory);
   EXPECT_EQ(tell(), (std::vector<std::string>{
@@ -94,20 +94,23 @@ TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
 }
 
 TEST_F(ChronicleTest, LinesNameTheirEventForPrograms) {
-  happenings.note(happening::slow, "get from tcp:1 took 12 ms");
-  happenings.note(happening::slow, "set from tcp:2 took 11 ms");
+  happenings.note(happening::slow,
+                  {.client = "tcp:1", .text = " k", .command = "get", .took_ns = 12'345'678});
+  happenings.note(happening::slow, {.client = "tcp:2", .command = "set", .took_ns = 11'000'000});
   happenings.note(happening::no_memory);
   const std::vector<Chronicle::Line> lines = chronicle.tell(now, happenings, {});
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0].event.name, "no_memory");
   EXPECT_EQ(lines[1].event.name, "slow_request");
   EXPECT_EQ(lines[1].event.times, 2U);
-  EXPECT_EQ(lines[1].event.about, "get from tcp:1 took 12 ms");
+  EXPECT_EQ(lines[1].text, "slow request: get k from tcp:1 took 12 ms (and 1 more)");
+  EXPECT_EQ(lines[1].event.subject.command, "get");
+  EXPECT_EQ(lines[1].event.subject.client, "tcp:1");
 }
 
 TEST_F(ChronicleTest, EventsBeforeTheFirstListenerAreLogged) {
   Happenings early;
-  early.note(happening::flushed, "tcp:1");
+  early.note(happening::flushed, {.client = "tcp:1"});
   early.set_bell(*this);
   EXPECT_EQ(chronicle.tell(now, early, {}).size(), 1U);
 }

@@ -75,10 +75,16 @@ TEST_F(LogTest, JsonLinesHaveThemAsMembers) {
 
 TEST_F(LogTest, JsonLinesOfEventsHaveTheirNameTimesAndClient) {
   options_.format = config::log_format::json;
-  Log{options_}.write(config::log_level::info, "slow request: a (and 1 more)",
-                      {.name = "slow_request", .times = 2, .about = "a \"b\""});
-  EXPECT_THAT(text(), EndsWith("\"message\":\"slow request: a (and 1 more)\",\"event\":\"slow_request\","
-                               "\"times\":2,\"about\":\"a \\\"b\\\"\"}\n"));
+  Log{options_}.write(
+      config::log_level::info, "slow request: a (and 1 more)",
+      {.name = "slow_request",
+       .times = 2,
+       .subject = {.client = "a", .text = " \"b\"", .user = "u", .command = "get", .took_ns = 12'000'000}});
+  EXPECT_THAT(
+      text(),
+      EndsWith("\"message\":\"slow request: a (and 1 more)\",\"event\":\"slow_request\","
+               "\"times\":2,\"about\":\"a \\\"b\\\"\",\"client\":\"a\",\"user\":\"u\",\"command\":\"get\","
+               "\"took_ms\":12}\n"));
 }
 
 TEST_F(LogTest, LinesBelowTheLevelAreLeftOut) {

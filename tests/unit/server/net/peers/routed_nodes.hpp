@@ -100,7 +100,7 @@ class RoutedNode final : private WarningSink, private AdminSource {
   [[nodiscard]] Network& network() noexcept { return *network_; }
   /// The first error of a handshake; empty: none.
   [[nodiscard]] std::string failed_handshake() {
-    return store_.happenings().take()[static_cast<std::size_t>(happening::failed_handshake)].about;
+    return store_.happenings().take()[static_cast<std::size_t>(happening::failed_handshake)].subject.about();
   }
 
   void own(std::uint32_t shard) {
