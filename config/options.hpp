@@ -146,9 +146,6 @@ struct BalanceOptions {
   std::uint32_t window_ms = 250;  ///< loads are measured over this time
 };
 
-/// When reads of a deep pipeline are offered to other workers (server/store/point/read_offers.hpp).
-enum class read_offering : std::uint8_t { off, idle, always };
-
 /// A node's differences from `prefetch`.
 struct PrefetchChanges {
   std::optional<runtime::prefetch_mode> mode;
@@ -292,7 +289,6 @@ struct DaemonOptions : PlacementOptions {
   runtime::EpochOptions epoch;
   IndexOptions index;
   runtime::ToggleOptions toggle{.order = runtime::interval_order::queue, .slots_per_bucket = 32};
-  read_offering offer_reads = read_offering::off;
   std::uint32_t spin_rounds = 256;  ///< most empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;

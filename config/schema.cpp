@@ -31,7 +31,6 @@ constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
-constexpr std::array<std::string_view, 3> kReadOfferingWords{"off", "idle", "always"};
 constexpr std::array<std::string_view, 2> kLeafPrimitiveWords{"optimistic_latch", "auto"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 2> kReadWords{"durable", "latest"};
@@ -343,7 +342,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
   choice(visitor, "order_reach", options.order_reach, kStealingWords);
   visitor.removed("rebalance", "server.balance moves connections, and nothing else moves to another worker");
   ranged(visitor, "balance_window", options.balance.window_ms, kDuration, {1, 10_s});
-  choice(visitor, "offer_reads", options.offer_reads, kReadOfferingWords);
+  visitor.removed("offer_reads", "server.balance moves whole connections to idle workers");
   visitor.section("prefetch", [&](SchemaVisitor& section) {
     choice(section, "mode", options.prefetch.mode, kPrefetchWords);
     ranged(section, "distance", options.prefetch.distance, kCount, {1, kMostDistance});

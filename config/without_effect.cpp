@@ -67,8 +67,6 @@ class Search {
     without_effect((alone_ || off) && mine.window_ms != defaults_.balance.window_ms,
                    "experimental.balance_window", alone_ ? kOneWorker : "server.balance is off");
     without_effect(one_node_ && mine.accept != defaults_.balance.accept, "server.accept", kOneNode);
-    without_effect(alone_ && options_.offer_reads != defaults_.offer_reads, "experimental.offer_reads",
-                   kOneWorker);
   }
 
   void prefetch() {

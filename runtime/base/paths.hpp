@@ -71,8 +71,8 @@
   X(toggle_leaves_out) X(toggle_slot_stolen)                                                                  \
   /* who holds keys is at work on another worker than its connection's, and writes its page there */ \
   X(held_away) X(page_away) \
-  /* reads are offered to other workers; who takes them; where an answer has to be written at home after all */ \
-  X(reads_offered) X(offered_taken) X(offered_kept) X(offered_again) X(offered_cut) X(row_next) X(row_early)
+  /* a row of replies goes to the output, or is staged */ \
+  X(row_next) X(row_early)
 // clang-format on
 
 namespace mxkv::runtime {

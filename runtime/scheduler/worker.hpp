@@ -225,8 +225,6 @@ class Worker final {
   [[nodiscard]] bool takes_fast_paths() const noexcept {
     return fast_path_ && window_.buffer().asks_at_spawn();
   }
-  /// Whether tasks wait for room in its window.
-  [[nodiscard]] bool any_ready() const noexcept { return window_.any_ready(); }
   /// Whether it is parked. Any thread.
   [[nodiscard]] bool parked() const noexcept { return parking_.parked(); }
   /// Tasks in its buffer when it last refilled it: a cheap measure of how busy it is. Any thread.

@@ -78,8 +78,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict,
                       .evict_large_first = options.evict_for == config::evict_for::requests,
-                      .quotas = quotas_of(options),
-                      .offers = {.mode = static_cast<read_offering>(options.offer_reads)}}),
+                      .quotas = quotas_of(options)}),
       durability(durable == nullptr
                      ? nullptr
                      : std::make_unique<Durability>(

@@ -34,22 +34,6 @@ void ConnectionTable::answer_early(const ReplyAddress& address, char* end) {
   finished(address);
 }
 
-void ConnectionTable::answer_row(const ReplyAddress& first, Seen seen, std::uint32_t reads, Segment& block,
-                                 char* begin, std::size_t bytes) {
-  ConnectionState& entry = *first.connection;
-  show(first, seen);
-  if (silenced_ != nullptr) [[unlikely]] {
-    drop_silenced();
-  }
-  if (entry.life.answers() && reads > 0) {
-    mark_dirty(entry);
-    entry.replies.close_row(first.ticket, reads, block, begin, bytes);
-  } else {
-    give_back(block);
-  }
-  finished_row(first, reads);
-}
-
 std::span<char> ConnectionTable::reserve_row(const ReplyAddress& first, Seen seen, std::size_t least) {
   ReplyQueue* const replies = find(first, seen);
   return replies == nullptr || waits_for_room(first) ? std::span<char>{}

@@ -196,16 +196,6 @@ class ConnectionTable final : private PoolOverflow {
   void finished_row(const ReplyAddress& first, std::uint32_t reads);
   /// finished_write() for the first `writes` writes, from `seq` on, of those that started together. It is their turn.
   void finished_row(const ReplyAddress& first, CommitSeq seq, std::uint32_t writes);
-  /// A block with at least `least` bytes of room, for replies in a row that another worker writes; null: the
-  /// share is short. answer_row() or give_back() follows.
-  [[nodiscard]] Segment* lend_block(std::size_t least) {
-    return share().is_short() ? nullptr : output_->take_reply_block(least);
-  }
-  void give_back(Segment& block) noexcept { output_->give(&block); }
-  /// Ends `reads` reads that started together. Their replies are in a block of lend_block(). See
-  /// ReplyQueue::close_row().
-  void answer_row(const ReplyAddress& first, Seen seen, std::uint32_t reads, Segment& block, char* begin,
-                  std::size_t bytes);
   /// answer_next() for a write.
   [[gnu::always_inline]] void answer_next_write(const ReplyAddress& address, char* end, CommitSeq seq) {
     ConnectionState& entry = *address.connection;

@@ -162,34 +162,6 @@ void ReplyQueue::follow_up() {
   }
 }
 
-void ReplyQueue::close_row(std::uint32_t first, std::uint32_t tickets, Segment& block, char* begin,
-                           std::size_t bytes) {
-  MXKV_ASSERT(!is_past(first) && tickets > 0 && begin >= block.data() + kBeforeRow,
-              "a row is closed once, and its block has room for what precedes it");
-  Piece* piece = nullptr;
-  if (bytes > 0) {
-    piece = new (begin - kBeforeRow) Piece{nullptr, &block, nullptr, bytes};
-    piece->next = piece;
-    block.users = 1;
-    staged_bytes_ += bytes;
-  } else {
-    pool_->give(&block);
-  }
-  if (first != oldest_) {
-    MXKV_PATH(row_early);
-    staged_.put(first, oldest_, Staged{piece, true, true, tickets - 1});
-    return;
-  }
-  MXKV_PATH(row_next);
-  if (piece != nullptr) {
-    hand_over(*piece);
-  }
-  advance(tickets);
-  if (staged_.find(oldest_, oldest_) != nullptr) {
-    follow_up();
-  }
-}
-
 void ReplyQueue::clear() noexcept {
   for (; oldest_ != next_ && !staged_.empty(); advance()) {
     if (staged_.find(oldest_, oldest_) == nullptr) {

@@ -116,12 +116,6 @@ class ReplyQueue {
       commit_staged(ticket, end).closed = true;
     }
   }
-  /// Bytes that close_row() needs before the replies in their block.
-  static constexpr std::size_t kBeforeRow = 32;
-  /// Takes over a block of the same pool with the replies of `tickets` consecutive tickets, written
-  /// elsewhere: `bytes` from `begin` on. The block has nothing else, and none of these tickets was written to
-  /// before.
-  void close_row(std::uint32_t first, std::uint32_t tickets, Segment& block, char* begin, std::size_t bytes);
   /// Copies bytes of any length into the reply.
   void append(std::uint32_t ticket, std::string_view bytes);
   /// Sends bytes from their place; `owner` is released when they were sent, or dropped.
@@ -177,7 +171,6 @@ class ReplyQueue {
     std::size_t bytes;
     [[nodiscard]] char* data() noexcept { return reinterpret_cast<char*>(this + 1); }
   };
-  static_assert(sizeof(Piece) == kBeforeRow);
   struct Staged {
     Piece* last = nullptr;  ///< the last piece, whose `next` is the first
     bool started = false;

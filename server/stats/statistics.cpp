@@ -428,9 +428,6 @@ void Statistics::runtime_group(StatText& text) const {
       text.add(worker + "rule_" + std::to_string(rule + 1),
                counters.refills[rule].load(std::memory_order_relaxed));
     }
-    const StoreCounters& store = store_.context(one.id()).counters;
-    text.add(worker + "offered_reads", store.value(counter::offered_reads));
-    text.add(worker + "taken_reads", store.value(counter::taken_reads));
   }
 }
 

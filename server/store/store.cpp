@@ -45,8 +45,7 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
       upkeep_(state_, runtime.worker_count(),
               {.defragments = options.evacuation,
                .evicts = options.evict,
-               .weighs_size = options.evict_large_first,
-               .merge_after = options.merge_after}),
+               .weighs_size = options.evict_large_first}),
       splitting_(options.ranges.splitting) {
   if (runtime.worker_count() == 1) {
     splitting_.parts_a_worker = 0;

@@ -57,11 +57,9 @@ enum class counter : std::uint8_t {
   seen_ended,
   bytes_added,  ///< minus bytes_removed: memory of items in the tree; modulo 2^64
   bytes_removed,
-  held_away,      ///< operations that began on another worker than their connection's, see range_locks.hpp
-  offered_reads,  ///< reads of a pipeline that other workers could take
-  taken_reads,    ///< reads of other workers that this worker took
+  held_away,  ///< operations that began on another worker than their connection's, see range_locks.hpp
 };
-inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::taken_reads) + 1;
+inline constexpr std::size_t kCounters = static_cast<std::size_t>(counter::held_away) + 1;
 
 /// Thread-safety: count() owner worker only; value() any thread.
 class StoreCounters {

@@ -52,7 +52,6 @@ struct WorkerContext {
   /// two.
   std::uint64_t horizon_us = kNoHorizon;
   const char* refusal = nullptr;  ///< why changes are refused now; null: they are not. See refuse_changes()
-  ReadOffers* offers = nullptr;   ///< null: reads are not offered to other workers
   bool applies = false;      ///< changes that pass the commit point now were read from the log of other nodes
   bool writes_wait = false;  ///< replies to commands that may have written may have to wait for the disk
   bool quota_full = false;   ///< writes to some quota may be refused now. See note_full_quota()

@@ -65,17 +65,18 @@ TEST(Experimental, HasTheSwitchesForResearch) {
   for (const Switch& one : switches()) {
     paths.push_back(one.former);
   }
-  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "balance_window", "offer_reads",
+  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "balance_window",
                                  "prefetch.mode", "prefetch.distance", "prefetch.window", "epoch.interval",
                                  "epoch.bytes", "index.leaves", "toggle.order", "toggle.buckets",
                                  "toggle.slots", "toggle.inner", "toggle.stealing"));
 }
 
 // What the section no longer has, and the error's text.
-constexpr std::array<std::array<std::string_view, 3>, 6> kRemoved{{
+constexpr std::array<std::array<std::string_view, 3>, 7> kRemoved{{
     {"rebalance", "{strategy: pools}",
      "server.balance moves connections, and nothing else moves to another worker"},
     {"rebalance", "off", "server.balance moves connections, and nothing else moves to another worker"},
+    {"offer_reads", "idle", "server.balance moves whole connections to idle workers"},
     {"epoch.mode", "batched", "a worker always publishes its epoch once for many tasks"},
     {"index.inner", "auto", "nodes above the leaves always have optimistic latches"},
     {"index.upper_levels", "local", "each node is in memory of the NUMA node whose worker makes it"},

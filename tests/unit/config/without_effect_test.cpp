@@ -88,12 +88,6 @@ TEST(WithoutEffect, BalancingNeedsTwoWorkersAndItsWindowBalancing) {
   EXPECT_EQ(told(off + window), "experimental.balance_window has no effect: server.balance is off\n");
 }
 
-TEST(WithoutEffect, ReadsAreOfferedToAnotherWorker) {
-  EXPECT_EQ(told(experimental("offer_reads: always")), "");
-  EXPECT_EQ(told(experimental("offer_reads: always"), 1),
-            "experimental.offer_reads has no effect: there is only one worker\n");
-}
-
 TEST(WithoutEffect, ADistanceNeedsItsMode) {
   const std::string idle =
       "experimental.prefetch.distance has no effect: experimental.prefetch.mode is not distance\n";

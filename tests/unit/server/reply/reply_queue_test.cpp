@@ -53,40 +53,11 @@ TEST(ReplyQueue, AStagedReplyGoesOnInTheOutputWhenItBecomesTheOldest) {
   EXPECT_EQ(drain(replies.output()), "first staged direct");
 }
 
-/// Writes `tickets` replies in a row as if another worker had written them.
-void write_row(Memory& memory, ReplyQueue& replies, std::uint32_t first, std::uint32_t tickets,
-               std::string_view text) {
-  Segment* const block = memory.pool.take_block(BlockPool::kBlockRoom);
-  char* const begin = block->data() + ReplyQueue::kBeforeRow + 72;
-  std::memcpy(begin, text.data(), text.size());
-  replies.close_row(first, tickets, *block, begin, text.size());
-}
-
-TEST(ReplyQueue, RowsOfOtherWorkersLeaveInOrderHoweverLongTheyAre) {
-  for (const std::size_t bytes : {0U, 30U, 5000U}) {
-    Memory memory;
-    ReplyQueue replies{memory.pool};
-    const std::uint32_t first = replies.open_row(9);  // 1, a row of 3, 1, a row of 4
-    const std::string early(bytes, 'e');
-    const std::string late(bytes, 'l');
-    write_row(memory, replies, first + 5, 4, late);
-    write_row(memory, replies, first + 1, 3, early);
-    EXPECT_EQ(drain(replies.output()), "");
-    EXPECT_EQ(replies.unsent_bytes(), 2 * bytes);
-    write_reply(replies, first, "first ");
-    replies.close(first);
-    EXPECT_EQ(drain(replies.output()), "first " + early);
-    EXPECT_TRUE(replies.is_oldest(first + 4));
-    write_reply(replies, first + 4, " next ");
-    replies.close(first + 4);
-    EXPECT_EQ(drain(replies.output()), " next " + late);
-    EXPECT_TRUE(replies.all_closed());
-    const std::uint32_t at_once = replies.open_row(2);
-    write_row(memory, replies, at_once, 2, late);
-    EXPECT_EQ(drain(replies.output()), late);
-    EXPECT_TRUE(replies.all_closed());
-    EXPECT_EQ(memory.pool.share().held(), 0U);
-  }
+/// Writes `tickets` replies in a row.
+void write_row(ReplyQueue& replies, std::uint32_t first, std::uint32_t tickets, std::string_view text) {
+  const std::span<char> room = replies.reserve_all(first, text.size() + 1);
+  std::memcpy(room.data(), text.data(), text.size());
+  replies.close_row(first, tickets, room.data() + text.size());
 }
 
 TEST(ReplyQueue, RowsWrittenInPlaceLeaveInOrderHoweverLongTheyAre) {
@@ -95,13 +66,8 @@ TEST(ReplyQueue, RowsWrittenInPlaceLeaveInOrderHoweverLongTheyAre) {
     ReplyQueue replies{memory.pool};
     const std::uint32_t first = replies.open_row(9);  // 1, a row of 3, 1, a row of 4
     const std::string text(bytes, 'r');
-    const auto close_row = [&](std::uint32_t from, std::uint32_t tickets) {
-      const std::span<char> room = replies.reserve_all(from, bytes + 1);
-      std::memcpy(room.data(), text.data(), bytes);
-      replies.close_row(from, tickets, room.data() + bytes);
-    };
-    close_row(first + 5, 4);
-    close_row(first + 1, 3);
+    write_row(replies, first + 5, 4, text);
+    write_row(replies, first + 1, 3, text);
     EXPECT_EQ(drain(replies.output()), "");
     write_reply(replies, first, "first ");
     replies.close(first);
@@ -111,7 +77,7 @@ TEST(ReplyQueue, RowsWrittenInPlaceLeaveInOrderHoweverLongTheyAre) {
     replies.close(first + 4);
     EXPECT_EQ(drain(replies.output()), " next " + text);
     EXPECT_TRUE(replies.all_closed());
-    close_row(replies.open_row(2), 2);
+    write_row(replies, replies.open_row(2), 2, text);
     EXPECT_EQ(drain(replies.output()), text);
     EXPECT_TRUE(replies.all_closed());
   }
@@ -121,8 +87,8 @@ TEST(ReplyQueue, RowsThatAreStagedGoWithTheRest) {
   Memory memory;
   ReplyQueue replies{memory.pool};
   const std::uint32_t first = replies.open_row(6);
-  write_row(memory, replies, first + 3, 2, "three, four");
-  write_row(memory, replies, first + 1, 2, std::string(3000, 'x'));
+  write_row(replies, first + 3, 2, "three, four");
+  write_row(replies, first + 1, 2, std::string(3000, 'x'));
   replies.clear();
   EXPECT_TRUE(replies.all_closed());
   EXPECT_EQ(memory.pool.share().held(), 0U);
