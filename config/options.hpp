@@ -288,7 +288,7 @@ struct DaemonOptions : PlacementOptions {
   runtime::task_order order = runtime::RuntimeOptions{}.order;
   runtime::EpochOptions epoch;
   IndexOptions index;
-  runtime::ToggleOptions toggle{.order = runtime::interval_order::queue, .slots_per_bucket = 32};
+  std::uint32_t lock_slots = 0;     ///< slots of keys that operations on many keys hold; 0: 32 a worker
   std::uint32_t spin_rounds = 256;  ///< most empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};
   LimitOptions limits;

@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine
 constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
 constexpr std::array<std::string_view, 2> kEvictForWords{"requests", "bytes"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
-constexpr std::array<std::string_view, 2> kIntervalOrderWords{"toggle", "queue"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
 constexpr std::array<std::string_view, 2> kLeafPrimitiveWords{"optimistic_latch", "auto"};
@@ -358,14 +357,8 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
     section.removed("inner", "nodes above the leaves always have optimistic latches");
     section.removed("upper_levels", "each node is in memory of the NUMA node whose worker makes it");
   });
-  visitor.section("toggle", [&](SchemaVisitor& section) {
-    choice(section, "order", options.toggle.order, kIntervalOrderWords);
-    ranged(section, "buckets", options.toggle.buckets, kCount, {1, 1000, "auto"});
-    ranged(section, "slots", options.toggle.slots_per_bucket, kCount, {1, 64});
-    section.removed("hosts", "buckets have no hosts");
-    choice(section, "inner", options.toggle.inner, kBoolWords);
-    choice(section, "stealing", options.toggle.stealing, kBoolWords);
-  });
+  ranged(visitor, "lock_slots", options.lock_slots, kCount, {1, 64'000, "auto"});
+  visitor.removed("toggle", "one queue orders operations on many keys, and lock_slots says how finely");
 }
 
 }  // namespace

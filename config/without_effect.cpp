@@ -22,7 +22,6 @@ class Search {
     pools();
     balance();
     prefetch();
-    toggle();
     requests();
     durability();
     cluster();
@@ -80,16 +79,6 @@ class Search {
     });
     without_effect(!used && options_.prefetch.distance != defaults_.prefetch.distance,
                    "experimental.prefetch.distance", "experimental.prefetch.mode is not distance");
-  }
-
-  void toggle() {
-    if (options_.toggle.order != runtime::interval_order::queue) {
-      return;
-    }
-    constexpr const char* kQueue = "experimental.toggle.order is queue, which has no buckets with workers";
-    without_effect(options_.toggle.inner != defaults_.toggle.inner, "experimental.toggle.inner", kQueue);
-    without_effect(options_.toggle.stealing != defaults_.toggle.stealing, "experimental.toggle.stealing",
-                   kQueue);
   }
 
   // Not a switch for research, but of the same kind.

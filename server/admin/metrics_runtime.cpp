@@ -66,11 +66,8 @@ void write_locks(Exposition& out, const ServingParts& parts) {
   };
   one(type::counter, "mxkv_locks", "Operations that locked keys (mb, mt, and mc and mx with X).",
       toggle.operations);
-  one(type::counter, "mxkv_locks_of_many_buckets", "Locking operations that spanned several buckets.",
+  one(type::counter, "mxkv_locks_of_many_slots", "Locking operations that held several slots of keys.",
       toggle.of_many);
-  one(type::counter, "mxkv_locks_shared", "Locking operations that ran together with another one.",
-      toggle.shared);
-  one(type::counter, "mxkv_lock_slots_stolen", "Key slots that an idle worker took.", toggle.stolen);
   one(type::counter, "mxkv_lock_writes_held",
       "Writes that waited for an operation that had locked their key.", locks.gate.parked());
 }

@@ -27,6 +27,14 @@ std::vector<QuotaOptions> quotas_of(const config::DaemonOptions& options) {
   return quotas;
 }
 
+runtime::ToggleOptions lock_order(const config::DaemonOptions& options, std::size_t workers) {
+  constexpr std::uint32_t kSlotsOfAWorker = 32;
+  return {.order = runtime::interval_order::queue,
+          .buckets = options.lock_slots != 0 ? options.lock_slots
+                                             : kSlotsOfAWorker * static_cast<std::uint32_t>(workers),
+          .slots_per_bucket = 1};
+}
+
 std::vector<std::unique_ptr<WorkerReplies>> make_replies(runtime::Runtime& runtime) {
   std::vector<std::unique_ptr<WorkerReplies>> replies;
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -73,7 +81,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
       runtime(std::move(resolved), clock),
       store(runtime, {.tree = {.leaves_adapt = options.index.leaves == config::leaf_primitive::automatic},
                       .ranges = range_limits(options.limits),
-                      .toggle = options.toggle,
+                      .toggle = lock_order(options, runtime.worker_count()),
                       .value_bytes = options.limits.value_bytes,
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict,

@@ -53,9 +53,7 @@ PLANS = [
     Plan("five clients, small limits, one worker", workers=1, clients=5, dense=600, limits=_SMALL, length=150),
     Plan("three clients and a noisy one, leaves that adapt", noise=True, settings=_ADAPTING),
     Plan("two clients and a noisy one, long runs and sweeps", clients=2, noise=True, ticks=True, dense=20_000, runs=10, length=1500),
-    Plan("two clients, few keys, two slots, three workers", workers=3, clients=2, dense=120, length=600, settings=(("experimental.toggle.slots", "2"),)),
-    Plan("two clients, few keys, buckets, three workers", workers=3, clients=2, dense=120, length=600,
-         settings=(("experimental.toggle.order", "toggle"), ("experimental.toggle.slots", "2"))),
+    Plan("two clients, few keys, two slots, three workers", workers=3, clients=2, dense=120, length=600, settings=(("experimental.lock_slots", "2"),)),
 ]
 
 

@@ -113,7 +113,7 @@ class ServerToolsTest(unittest.TestCase):
                         100, "--json", file)
             self.assertEqual(done.returncode, 0, done.stderr)
             found = json.loads(file.read_text(encoding="utf-8"))
-        orders = ("toggle", "queue", "one lock")
+        orders = ("queue", "one lock")
         mixed = {(entry["order"], entry["many_percent"]): entry["rounds"] for entry in found if "many_percent" in entry}
         self.assertEqual(set(mixed), {(order, share) for order in orders for share in (0, 1, 10, 50)})
         for (_, share), (figures,) in mixed.items():

@@ -259,8 +259,9 @@ class ExperimentalTest(ConfigCase):
                          ["mxkvd: --set order: is now experimental.order"])
 
     def test_a_removed_switch_is_an_error_of_every_command_that_says_what_to_do(self):
-        file = self.file("workers: 2\nexperimental:\n  toggle: {order: toggle, hosts: true}\n")
-        error = f"{file}:3:27: experimental.toggle.hosts: was removed: buckets have no hosts (delete the key)"
+        file = self.file("workers: 2\nexperimental:\n  epoch: {interval: 9ms, mode: task}\n")
+        error = (f"{file}:3:26: experimental.epoch.mode: was removed: a worker always publishes its epoch once for many tasks "
+                 "(delete the key)")
         self.assertEqual(self.refused("check", file), [error])
         self.assertEqual(self.refused("--config", file), ["mxkvd: " + error])
         self.assertEqual(self.refused("print-config", "--set", "experimental.epoch.mode=task"), [
@@ -268,11 +269,10 @@ class ExperimentalTest(ConfigCase):
             "(delete the key)"])
 
     def test_print_config_shows_the_section_and_takes_what_it_shows(self):
-        shown = self.told("print-config", "--set", "experimental.toggle.slots=3")
+        shown = self.told("print-config", "--set", "experimental.epoch.bytes=3MiB")
         self.assertRegex(shown, r"(?m)^experimental:\n  pools: 4 +# default\n")
-        self.assertRegex(shown, r"(?m)^  toggle:\n    order: queue +# default\n    buckets: auto .*\n"
-                                r"    slots: 3 +# --set experimental.toggle.slots$")
-        self.assertIn("\n    slots: 3 ", self.told("print-config", "--config", self.file(shown)))
+        self.assertRegex(shown, r"(?m)^  epoch:\n    interval: 50ms +# default\n    bytes: 3MiB +# --set experimental.epoch.bytes$")
+        self.assertIn("\n    bytes: 3MiB ", self.told("print-config", "--config", self.file(shown)))
 
 
 @mxkv_only("its log")

@@ -203,7 +203,7 @@ class RangeTouchTest(LockedCase):
 
 class TwoSlotsLockedPageTest(LockedPageTest):
     """Nearly every operation meets the others, and single writes."""
-    options = Options(workers=2, settings=(UNHURRIED, ("experimental.toggle.slots", "2")))
+    options = Options(workers=2, settings=(UNHURRIED, ("experimental.lock_slots", "2")))
 
 
 class OneWorkerEmptySlotsTest(EmptySlotsTest):

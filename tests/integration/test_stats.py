@@ -1,11 +1,8 @@
 """The names and meanings of `stats` that exporters and people rely on."""
 
-import json
-import random
-import subprocess
 import time
 
-from harness import Options, ServerCase, environment, mxkv_only, patience, wait_for
+from harness import Options, ServerCase, mxkv_only, wait_for
 from harness.connection import block
 
 _PATIENCE_S = 120
@@ -176,10 +173,7 @@ class UnlinkTest(ServerCase):
 @mxkv_only("task order")
 class TaskOrderTest(ServerCase):
     order = "las"
-    taken = "immediate_group"     # counts tasks that a worker took by the rule for its own group
-    not_taken = "immediate_node"  # counts tasks that a worker took by the rule for other groups
-    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms"),
-                                           ("experimental.toggle.order", "toggle")))
+    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
 
     def sum(self, client, name: str) -> int:
         stats = client.stats(b"runtime")
@@ -196,34 +190,10 @@ class TaskOrderTest(ServerCase):
         # One task for the inner nodes, and one for the leaves below each of some.
         wait_for(lambda: self.sum(client, "deferred_group") > 3, "the tree is taken apart by deferred tasks", _PATIENCE_S)
 
-    def test_work_of_others_is_taken_by_the_rule_of_the_order(self):
-        """Operations on held keys spawn immediate tasks: las knows groups of workers, nls treats all workers as one group."""
-        machine = json.loads(subprocess.run([environment.MXKVD, "topology", "--json"], capture_output=True, text=True,
-                                            timeout=patience(60), check=True).stdout)
-        if len(machine["core_groups"]) > 1:
-            self.skipTest("the workers are in groups of their own")
-        clients = [self.connect() for _ in range(6)]
-        client = clients[0]
-        client.send(b"".join(block(b"set", b"o%05d" % i, b"v") for i in range(5000)))
-        self.assertEqual({client.line() for _ in range(5000)}, {b"STORED"})
-        self.assertTrue(client.ask(b"mc o p X").startswith(b"HD A5000 "))
-        chance = random.Random(1)
-
-        def some_was_taken() -> bool:
-            for each in clients:
-                each.send(b"".join(b"mt o%05d Ho%05dz T0\r\n" % (n, n + 1) for n in (chance.randrange(4999) for _ in range(200))))
-            for each in clients:
-                self.assertEqual({each.line() for _ in range(200)}, {b"HD A2"})
-            return self.sum(client, self.taken) > 0
-        wait_for(some_was_taken, self.taken, _PATIENCE_S)
-        self.assertEqual(self.sum(client, self.not_taken), 0)
-
 
 class BaselineOrderTest(TaskOrderTest):
     order = "nls"
-    taken, not_taken = TaskOrderTest.not_taken, TaskOrderTest.taken
-    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms"),
-                                           ("experimental.toggle.order", "toggle")))
+    options = Options(workers=2, settings=(("experimental.order", order), ("experimental.epoch.interval", "5ms")))
 
 
 @mxkv_only("reclamation")

@@ -193,15 +193,4 @@ class TransferTest(MetaCase):
 class AdaptingTransferTest(TransferTest):
     """Writers of a contended leaf run on one worker, which need not be the connection's."""
     options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.index.leaves", "auto"),
-                                           ("experimental.toggle.slots", "3")))
-
-
-class ToggleTransferTest(TransferTest):
-    """Operations are ordered by buckets of keys."""
-    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.toggle.order", "toggle")))
-
-
-class PlainTransferTest(TransferTest):
-    """The same without inner mode and stealing."""
-    options = Options(workers=3, settings=(*ToggleTransferTest.options.settings, ("experimental.toggle.inner", "false"), ("experimental.toggle.buckets", "4"),
-                                           ("experimental.toggle.stealing", "false")))
+                                           ("experimental.lock_slots", "6")))

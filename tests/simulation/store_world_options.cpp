@@ -17,7 +17,7 @@ server::StoreOptions draw_store(runtime::Random& random) {
   options.ranges = {.items = 10'000,
                     .bytes = std::uint64_t{1} << 30U,
                     .time_ns = std::numeric_limits<std::uint64_t>::max() / 4};
-  options.toggle.order = one_in(random, 6) ? runtime::interval_order::queue : runtime::interval_order::toggle;
+  options.toggle.order = one_in(random, 2) ? runtime::interval_order::queue : runtime::interval_order::toggle;
   options.toggle.buckets = static_cast<std::uint32_t>(random.below(6));
   options.toggle.slots_per_bucket = 1 + static_cast<std::uint32_t>(random.below(8));
   options.toggle.hosts = !one_in(random, 2);

@@ -67,8 +67,7 @@ TEST(Experimental, HasTheSwitchesForResearch) {
   }
   EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "balance_window",
                                  "prefetch.mode", "prefetch.distance", "prefetch.window", "epoch.interval",
-                                 "epoch.bytes", "index.leaves", "toggle.order", "toggle.buckets",
-                                 "toggle.slots", "toggle.inner", "toggle.stealing"));
+                                 "epoch.bytes", "index.leaves", "lock_slots"));
 }
 
 // What the section no longer has, and the error's text.
@@ -80,7 +79,7 @@ constexpr std::array<std::array<std::string_view, 3>, 7> kRemoved{{
     {"epoch.mode", "batched", "a worker always publishes its epoch once for many tasks"},
     {"index.inner", "auto", "nodes above the leaves always have optimistic latches"},
     {"index.upper_levels", "local", "each node is in memory of the NUMA node whose worker makes it"},
-    {"toggle.hosts", "false", "buckets have no hosts"},
+    {"toggle", "{order: toggle}", "one queue orders operations on many keys, and lock_slots says how finely"},
 }};
 
 TEST(Experimental, ARemovedSwitchIsOneErrorThatSaysWhyAndWhatToDo) {

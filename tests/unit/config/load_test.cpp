@@ -117,7 +117,7 @@ experimental:
   prefetch: {mode: distance, distance: 24, window: 128}
   epoch: {interval: 20ms, bytes: 1MiB}
   index: {leaves: auto}
-  toggle: {order: queue, buckets: 6, slots: 7, inner: false, stealing: false}
+  lock_slots: 7
 )");
   EXPECT_EQ(options.workers, 3U);
   EXPECT_THAT(options.cpus, ElementsAre(PuId{0}, PuId{1}, PuId{2}));
@@ -135,11 +135,7 @@ experimental:
   EXPECT_EQ(options.epoch.interval_ms, 20U);
   EXPECT_EQ(options.epoch.advance_bytes, 1U << 20U);
   EXPECT_EQ(options.index.leaves, leaf_primitive::automatic);
-  EXPECT_EQ(options.toggle.order, runtime::interval_order::queue);
-  EXPECT_EQ(options.toggle.buckets, 6U);
-  EXPECT_EQ(options.toggle.slots_per_bucket, 7U);
-  EXPECT_FALSE(options.toggle.inner);
-  EXPECT_FALSE(options.toggle.stealing);
+  EXPECT_EQ(options.lock_slots, 7U);
   const TlsOptions both{"a.pem", "b.pem", "c.pem", tls_version::v1_3};
   const TlsOptions server{.certificate = "d.pem", .key = "e.pem"};
   EXPECT_THAT(options.listeners,
@@ -258,7 +254,7 @@ TEST(LoadOrigins, NameFileLineSetAndFlag) {
 TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   const DaemonOptions options = load_text(
       "workers: auto\n"
-      "experimental: {pools: 9, epoch: {interval: 9ms}, toggle: {slots: 3}}\n"
+      "experimental: {pools: 9, epoch: {interval: 9ms}, lock_slots: 3}\n"
       "topologies:\n"
       "  - {name: a, when: {nodes: 2-3, cpus: 8+, memory: 1GiB}, cpus: 0-3, workers: 2}\n"
       "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%,\n"
@@ -277,7 +273,7 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   EXPECT_THAT(text, HasSubstr("# --set listeners\n"));
   EXPECT_THAT(text, HasSubstr(".yaml:1:10\n"));
   EXPECT_THAT(text, HasSubstr("\nexperimental:\n  pools: 9 "));
-  EXPECT_THAT(text, HasSubstr("\n  toggle:\n    order: queue "));
+  EXPECT_THAT(text, HasSubstr("\n  lock_slots: 3 "));
 }
 
 TEST(Load, NamesOfFilesSurviveBeingPrinted) {

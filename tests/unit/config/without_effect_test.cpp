@@ -104,15 +104,6 @@ TEST(WithoutEffect, ADistanceNeedsItsMode) {
       "is not distance\n");
 }
 
-TEST(WithoutEffect, OneQueueHasNoBucketsWithWorkers) {
-  const std::string why =
-      " has no effect: experimental.toggle.order is queue, which has no buckets with workers\n";
-  const std::string text = "inner: false, stealing: false, buckets: 1, slots: 1";
-  EXPECT_EQ(told(experimental("toggle: {" + text + "}")),
-            "experimental.toggle.inner" + why + "experimental.toggle.stealing" + why);
-  EXPECT_EQ(told(experimental("toggle: {order: toggle, " + text + "}")), "");
-}
-
 TEST(WithoutEffect, WhatIsLoggedAndTimedIsOfTheSameKind) {
   EXPECT_EQ(told("stats: {sample: off, slow: 5ms}\nlog: {rotate_files: 3}\n"),
             "stats.slow has no effect: stats.sample is off, so that no request is timed\n"
