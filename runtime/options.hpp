@@ -122,6 +122,9 @@ struct RuntimeOptions {
   stealing_scope stealing = stealing_scope::node;  ///< of pools [MK 5]
   task_order order = task_order::las;
   stealing_scope order_reach = stealing_scope::machine;  ///< of immediate and deferred tasks [LAS 4.2]
+  /// Immediate tasks of a worker go to workers of other nodes that have nothing to do, while more than so many wait
+  /// there; 0: never, as in the paper.
+  std::uint32_t spill_above = 1;
   RebalanceOptions rebalance;
   std::vector<std::uint32_t> os_nodes;  ///< the system's number of NumaNodeId i; empty: one node, never bound
   std::vector<std::size_t> node_bytes;  ///< most memory placed on NumaNodeId i; empty: as its workers need

@@ -2,7 +2,8 @@
 //
 // Measures the remote share of a request, and its time, on models of the paper's two servers
 // (paper_machine.hpp), whose workers one thread steps. Workers look for the next task after each one, as the
-// paper's do, or hold a window of 64 tasks, as the product's do. Also measures the time on this machine.
+// paper's do, or have the daemon's window, of which immediate and deferred tasks fill four places. In the daemon
+// they also spill to idle nodes. Also measures the time on this machine.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -20,13 +21,14 @@ using bench::RequestRun;
 using runtime::task_order;
 using runtime::WorkerId;
 
-/// The number of tasks that a worker takes at once.
+/// The number of tasks that a worker may hold, and RuntimeOptions::spill_above.
 struct Window {
   const char* name;
   std::uint32_t tasks;
+  std::uint32_t spill_above;
 };
-constexpr Window kPapers{"", 1};
-constexpr Window kProducts{", window 64", 64};
+constexpr Window kPapers{"", 1, 0};
+constexpr Window kDaemons{", window 64", 64, 0};
 
 struct Simulated {
   RequestRun::Counts counts;
@@ -54,6 +56,7 @@ runtime::RuntimeOptions options_on(const char* description, task_order order, co
   options.order = order;
   options.batch_tasks = 1;  // other workers may take waiting tasks between any two
   options.prefetch.window = window.tasks;
+  options.spill_above = window.spill_above;
   return options;
 }
 
@@ -98,14 +101,18 @@ int main(int argc, char** argv) {
   std::uint64_t work = 100;
   std::uint64_t simulated = requests.requests;
   std::uint64_t state = 16;
+  std::uint64_t spill_above = runtime::RuntimeOptions{}.spill_above;
   figure.number("requests", requests.requests, "requests a measurement on this machine");
   figure.number("simulated", simulated, "requests a simulation");
   figure.number("block-bytes", block_bytes, "bytes of a block", 4096, std::uint64_t{512} << 10U);
   figure.number("work", work, "simulated picoseconds that a core works on a byte", 0, 100'000);
+  figure.number("spill-above", spill_above,
+                "waiting immediate tasks of a worker above which other nodes take some", 1, 1000);
   figure.number("state", state, "blocks of the state of an operator that has one", 1, 1024);
   if (const auto code = figure.parse(argc, argv)) {
     return *code;
   }
+  const Window spilling{", window 64, spilling", 64, static_cast<std::uint32_t>(spill_above)};
   requests.block_bytes = block_bytes;
   std::vector<bench::Variant> here;
   // Six do not fit four nodes evenly: some requests have to be shared.
@@ -120,7 +127,8 @@ int main(int argc, char** argv) {
       for (const bench::MachineModel& model : {bench::numa_machine(), bench::smp_machine()}) {
         for (const auto& [order, window] :
              {std::pair{task_order::nls, kPapers}, std::pair{task_order::las, kPapers},
-              std::pair{task_order::nls, kProducts}, std::pair{task_order::las, kProducts}}) {
+              std::pair{task_order::nls, kDaemons}, std::pair{task_order::las, kDaemons},
+              std::pair{task_order::las, spilling}}) {
           RequestRun::Options of_these = requests;
           of_these.requests = simulated;
           const Simulated done = simulate(model, order, window, of_these, static_cast<double>(work) / 1e3);
@@ -137,7 +145,7 @@ int main(int argc, char** argv) {
         }
       }
       for (const task_order order : {task_order::nls, task_order::las}) {
-        here.push_back({name_of(order) + kProducts.name, what,
+        here.push_back({name_of(order) + kDaemons.name, what,
                         [order, requests] { return bench::request_ms(order, requests); }});
       }
     }

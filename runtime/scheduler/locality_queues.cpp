@@ -9,7 +9,7 @@ namespace mxkv::runtime {
 namespace {
 
 constexpr std::uint64_t kEldest = 16;
-/// Deferred tasks enter where fewer tasks than this are in the buffer, and as many immediate ones at once.
+/// Own tasks enter where fewer tasks than this are in the buffer.
 constexpr std::uint32_t kFew = 4;
 
 }  // namespace
@@ -56,20 +56,27 @@ MxTask* LocalityQueues::next_of_node_mates() noexcept {
   return nullptr;
 }
 
+MxTask* LocalityQueues::next_of_far_mates() noexcept {
+  for (ImmediateQueue* const mate : peers_.far_mates) {
+    if (mate->size() > spill_above_) {
+      if (MxTask* const task = mate->take_oldest()) {
+        return task;
+      }
+    }
+  }
+  return nullptr;
+}
+
 void LocalityQueues::refill(TaskWindow& window) noexcept {
   PrefetchBuffer& buffer = window.buffer();
   const auto has_few = [&buffer] { return buffer.size() < kFew && buffer.room() > 0; };
   if (!has_few() && ++crowded_refills_ % TaskWindow::kFullRefills == 0 &&
       buffer.size() < window.buffered_at_most()) {
     // Tasks that respawn without end may fill the buffer for ever: one of each kind enters all the same.
-    if (buffer.room() == 0) {
-      adopt(buffer, immediate_.take_oldest(), rule::own_immediate);
-    }
+    adopt(buffer, immediate_.take_oldest(), rule::own_immediate);
     adopt(buffer, next_own_deferred(), rule::own_deferred);
   }
-  for (std::uint32_t taken = 0; taken < kFew && buffer.room() > 0 && immediate_.waiting() &&
-                                adopt(buffer, next_own_immediate(), rule::own_immediate);
-       ++taken) {
+  while (has_few() && immediate_.waiting() && adopt(buffer, next_own_immediate(), rule::own_immediate)) {
   }
   if (buffer.empty() && adopt(buffer, next_of_group_mates(), rule::of_group_mate)) {
     return;
@@ -86,12 +93,17 @@ void LocalityQueues::refill(TaskWindow& window) noexcept {
   if (buffer.empty()) {
     adopt(buffer, next_of_node_mates(), rule::of_node_mate);
   }
+  if (buffer.empty()) {
+    adopt(buffer, next_of_far_mates(), rule::of_far_mate);
+  }
 }
 
 bool LocalityQueues::any_wait() const noexcept {
   const auto waiting = [](const auto* queue) { return queue->waiting(); };
   return own_wait() || std::ranges::any_of(peers_.group_mates, waiting) ||
-         std::ranges::any_of(peers_.far_groups, waiting) || std::ranges::any_of(peers_.node_mates, waiting);
+         std::ranges::any_of(peers_.far_groups, waiting) || std::ranges::any_of(peers_.node_mates, waiting) ||
+         std::ranges::any_of(peers_.far_mates,
+                             [this](const ImmediateQueue* mate) { return mate->size() > spill_above_; });
 }
 
 MxTask* LocalityQueues::take_waiting() noexcept {

@@ -9,14 +9,16 @@
 //   3  the youngest deferred task of the oldest request of its group
 //   4  the oldest deferred task of the second oldest request of another group, by increasing NUMA distance
 //   5  the oldest immediate task of a worker of another group on its node, in turn
+//   6  ours: the oldest immediate task of a worker of another node with more than `spill_above` of them
+// In the paper immediate tasks never leave their node, so that a request alone uses no other (figure-las).
 // With task_order::nls the whole machine is one group whose deferred tasks go in the order that they were
 // spawned in, and rule 2 is gone: 1, 3, 5 are then the rules of the baseline [LAS 6.1].
 //
 // The tasks that a worker runs sit in its prefetch buffer and execute there first in, first out: these rules
-// order the tasks that enter. Rule 1 adds a few at a time, so that the tasks behind them are there for
-// others. Each kEldest-th task that it takes is the worker's oldest, so that a worker that spawns without end
-// comes to all. Rule 3 adds one task a refill while few others are there: deferred tasks are large, and the
-// tasks that they keep waiting are not. The other rules are for a worker that has nothing.
+// order the tasks that enter. Rule 1 adds tasks while few others are there, so that the tasks behind them are
+// there for other workers. Each kEldest-th task that it takes is the worker's oldest, so that a worker that
+// spawns without end comes to all. Rule 3 adds one task a refill, likewise while few are there. The other rules
+// are for a worker that has nothing.
 #pragma once
 
 #include <array>
@@ -41,17 +43,19 @@ struct LocalityPeers {
   std::vector<ImmediateQueue*> group_mates;  ///< by increasing cache distance (rule 2)
   std::vector<DeferredQueue*> far_groups;    ///< nearest first (rule 4)
   std::vector<ImmediateQueue*> node_mates;   ///< of other groups, in a fixed order (rule 5)
+  std::vector<ImmediateQueue*> far_mates;    ///< of other nodes, nearest first (rule 6)
 };
 
 /// Thread-safety: owner worker only; immediate() see ImmediateQueue.
 class LocalityQueues {
  public:
-  static constexpr std::size_t kRules = 5;
+  static constexpr std::size_t kRules = 6;
   /// Tasks taken, by rule.
   using Counters = std::array<std::atomic<std::uint64_t>, kRules>;
 
-  /// `taken` counts what it takes.
-  LocalityQueues(task_order order, Counters& taken) noexcept : order_(order), taken_(taken) {}
+  /// `taken` counts what it takes; `spill_above` as in RuntimeOptions.
+  LocalityQueues(task_order order, std::uint32_t spill_above, Counters& taken) noexcept
+      : order_(order), spill_above_(spill_above), taken_(taken) {}
   LocalityQueues(const LocalityQueues&) = delete;
   LocalityQueues& operator=(const LocalityQueues&) = delete;
   ~LocalityQueues() = default;
@@ -65,6 +69,8 @@ class LocalityQueues {
   /// This worker's queue: others take from it, too.
   [[nodiscard]] ImmediateQueue& immediate() noexcept { return immediate_; }
   void add_immediate(MxTask* task) { immediate_.push(task); }
+  /// Whether so many immediate tasks wait here that other nodes may take some.
+  [[nodiscard]] bool spills() const noexcept { return spill_above_ != 0 && immediate_.size() > spill_above_; }
   /// Any thread.
   void add_deferred(MxTask* task) { own_group().push(task); }
 
@@ -78,7 +84,14 @@ class LocalityQueues {
   [[nodiscard]] MxTask* take_waiting() noexcept;
 
  private:
-  enum class rule : std::uint8_t { own_immediate, of_group_mate, own_deferred, of_far_group, of_node_mate };
+  enum class rule : std::uint8_t {
+    own_immediate,
+    of_group_mate,
+    own_deferred,
+    of_far_group,
+    of_node_mate,
+    of_far_mate
+  };
 
   [[nodiscard]] DeferredQueue& own_group() const noexcept {
     MXKV_DCHECK(peers_.own_group != nullptr, "the worker was connected");
@@ -89,8 +102,10 @@ class LocalityQueues {
   [[nodiscard]] MxTask* next_own_deferred() noexcept;
   [[nodiscard]] MxTask* next_of_group_mates() noexcept;
   [[nodiscard]] MxTask* next_of_node_mates() noexcept;
+  [[nodiscard]] MxTask* next_of_far_mates() noexcept;
 
   task_order order_;
+  std::uint32_t spill_above_;
   Counters& taken_;
   LocalityPeers peers_;
   ImmediateQueue immediate_;

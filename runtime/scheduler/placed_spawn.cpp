@@ -26,7 +26,10 @@ void Worker::spawn_by(task_route route, MxTask* task) noexcept {
       return;
     case task_route::to_immediate:
       locality_.add_immediate(task);
-      count(counters_.wakes, wake_first_of(neighbours_.wake_immediate) ? 1 : 0);
+      // wake_deferred has all whom wake_immediate has.
+      count(
+          counters_.wakes,
+          wake_first_of(locality_.spills() ? neighbours_.wake_deferred : neighbours_.wake_immediate) ? 1 : 0);
       return;
     case task_route::to_deferred:
       locality_.add_deferred(task);

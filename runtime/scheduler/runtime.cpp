@@ -152,6 +152,11 @@ void Runtime::connect(Worker& worker) {
   for (const WorkerId mate : order.node_mates) {
     peers.node_mates.push_back(&this->worker(mate).locality_queues().immediate());
   }
+  for (const WorkerId mate : order.far_mates) {
+    if (options_.spill_above != 0) {
+      peers.far_mates.push_back(&this->worker(mate).locality_queues().immediate());
+    }
+  }
   worker.connect({.victims = near(steal_order),
                   .thieves = near(wake_order),
                   .wake_immediate = std::move(order.wake_immediate),

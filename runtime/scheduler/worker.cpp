@@ -65,7 +65,7 @@ Worker::Worker(Runtime& runtime, WorkerId id, NumaNodeId node, std::span<TaskPoo
       node_(node),
       tasks_(runtime.task_memory().processor_heap(node)),
       window_(runtime.options().buffered_tasks),
-      locality_(runtime.options().order, counters_.refills),
+      locality_(runtime.options().order, runtime.options().spill_above, counters_.refills),
       leases_(pools, runtime.pool_count()),
       heat_(runtime.rebalancer() == nullptr ? nullptr : runtime.rebalancer()->heat(id)),
       batch_tasks_(runtime.options().batch_tasks),

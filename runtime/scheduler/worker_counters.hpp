@@ -35,7 +35,7 @@ struct WorkerCounters {
   std::atomic<std::uint64_t> turned_hot{0};       ///< objects whose writers go to a pool from then on
   std::atomic<std::uint64_t> turned_cold{0};      ///< objects whose writers latch them where they are again
   /// Immediate and deferred tasks taken, by rule (locality_queues.hpp).
-  std::array<std::atomic<std::uint64_t>, 5> refills{};
+  std::array<std::atomic<std::uint64_t>, 6> refills{};
 };
 
 /// Adds to one of them. Its writer only.

@@ -131,6 +131,8 @@ LocalityOrder locality_order(const Topology& topology, std::span<const WorkerPla
     }
     if (on_my_node(other)) {
       result.node_mates.push_back(other);
+    } else {
+      result.far_mates.push_back(other);
     }
     if (std::ranges::find(result.far_groups, group) == result.far_groups.end()) {
       result.far_groups.push_back(group);

@@ -36,6 +36,7 @@ struct LocalityOrder {
   std::vector<std::size_t>
       far_groups;                    ///< it may take from their deferred queues, nearest first [LAS rule 4]
   std::vector<WorkerId> node_mates;  ///< of other groups on its node, in a fixed order [LAS rule 5]
+  std::vector<WorkerId> far_mates;   ///< of other nodes, nearest first
   std::vector<WorkerId> wake_immediate;  ///< nearest first, only on its node (4.3)
   std::vector<WorkerId> wake_deferred;   ///< nearest first
 };

@@ -414,15 +414,13 @@ void Statistics::runtime_group(StatText& text) const {
     add("retired_bytes", counters.retired_bytes);
     add("pools_stolen", counters.pools_stolen);
     add("tasks_stolen", counters.tasks_stolen);
-    add("turned_hot", counters.turned_hot);
-    add("turned_cold", counters.turned_cold);
     add("urgent", counters.urgent);
     add("low", counters.low);
     add("placed", counters.placed);
     add("misplaced", counters.misplaced);
     add_prefetch(text, worker, one);
-    constexpr const char* kRefills[] = {"immediate_own", "immediate_group", "deferred_group", "deferred_far",
-                                        "immediate_node"};
+    constexpr const char* kRefills[] = {"immediate_own", "immediate_group", "deferred_group",
+                                        "deferred_far",  "immediate_node",  "immediate_far"};
     for (std::size_t rule = 0; rule < std::size(kRefills); ++rule) {
       add(kRefills[rule], counters.refills[rule]);
       text.add(worker + "rule_" + std::to_string(rule + 1),

@@ -75,6 +75,7 @@ struct RuntimeOnNodes : ::testing::Test {
     RuntimeOptions options;
     options.topology = topology_;
     options.stealing = options.order_reach = stealing_scope::machine;
+    options.spill_above = 0;  // rule 5 shows alone
     options.memory.limit_bytes = std::size_t{256} << 20U;
     options.memory.huge_pages = huge_pages_mode::off;  // move_pages tells of each page
     for (const ProcessingUnit& unit : topology_->pus) {

@@ -201,7 +201,8 @@ class World {
       const runtime::WorkerCounters& counters = machine_[i].counters();
       report.worker_wakes += counters.wakes.load();
       report.pools_stolen += counters.pools_stolen.load();
-      report.immediate_of_others += counters.refills[1].load() + counters.refills[4].load();
+      report.immediate_of_others +=
+          counters.refills[1].load() + counters.refills[4].load() + counters.refills[5].load();
       report.deferred += counters.refills[2].load();
       report.deferred_far += counters.refills[3].load();
       report.pools_moved += counters.pools_moved.load();

@@ -12,7 +12,9 @@ namespace {
 
 using testing::NamedTasks;
 
-/// Two groups of two workers on one node: 0 1 | 2 3. The first one refills.
+constexpr std::uint32_t kSpillAbove = 2;
+
+/// Two groups of two workers on one node: 0 1 | 2 3, and a worker of another node: 4. The first one refills.
 struct LocalityQueuesTest : ::testing::Test {
   LocalityQueuesTest() {
     connect(task_order::las);
@@ -22,8 +24,8 @@ struct LocalityQueuesTest : ::testing::Test {
   void connect(task_order order) {
     drop_all();
     workers.clear();
-    for (std::size_t i = 0; i < 4; ++i) {
-      workers.emplace_back(order, taken);
+    for (std::size_t i = 0; i < 5; ++i) {
+      workers.emplace_back(order, kSpillAbove, taken);
     }
     for (std::size_t i = 0; i < 4; ++i) {
       LocalityPeers peers;
@@ -31,8 +33,12 @@ struct LocalityQueuesTest : ::testing::Test {
       peers.group_mates = {&workers[i ^ 1U].immediate()};
       peers.far_groups = {&groups[1 - i / 2]};
       peers.node_mates = {&workers[(i + 2) % 4].immediate(), &workers[(i ^ 1U) ^ 2U].immediate()};
+      peers.far_mates = {&workers[4].immediate()};
       workers[i].connect(std::move(peers));
     }
+    LocalityPeers alone;
+    alone.own_group = &groups[2];
+    workers[4].connect(std::move(alone));
   }
   void immediate(std::size_t worker, const char* names) {
     for (; *names != '\0'; ++names) {
@@ -77,7 +83,7 @@ struct LocalityQueuesTest : ::testing::Test {
 
   NamedTasks tasks;
   LocalityQueues::Counters taken{};
-  std::deque<DeferredQueue> groups = std::deque<DeferredQueue>(2);
+  std::deque<DeferredQueue> groups = std::deque<DeferredQueue>(3);
   std::deque<LocalityQueues> workers;
   TaskWindow window{0};
 };
@@ -87,7 +93,7 @@ TEST_F(LocalityQueuesTest, OwnImmediateTasksFillTheWindowYoungestFirst) {
   EXPECT_TRUE(workers[0].own_wait());
   EXPECT_EQ(refill(), "cba");
   EXPECT_FALSE(workers[0].any_wait());
-  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{3, 0, 0, 0, 0}));
+  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{3, 0, 0, 0, 0, 0}));
 }
 
 TEST_F(LocalityQueuesTest, EachSixteenthOwnOneIsTheOldest) {
@@ -101,7 +107,7 @@ TEST_F(LocalityQueuesTest, AGroupMatesOldestOneEntersAnEmptyWindow) {
   EXPECT_FALSE(workers[0].own_wait());
   EXPECT_TRUE(workers[0].any_wait());
   EXPECT_EQ(refill(), "a");
-  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 1, 0, 0, 0}));
+  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 1, 0, 0, 0, 0}));
 }
 
 TEST_F(LocalityQueuesTest, ADeferredTaskOfTheOldestRequestEntersYoungestFirst) {
@@ -114,14 +120,34 @@ TEST_F(LocalityQueuesTest, FarGroupsGiveTheOldestOfTheirSecondOldestRequest) {
   deferred_of(2, 1, "ab");
   deferred_of(3, 2, "xy");
   EXPECT_EQ(refill(), "x");
-  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 0, 0, 1, 0}));
+  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 0, 0, 1, 0, 0}));
 }
 
 TEST_F(LocalityQueuesTest, WorkersOfOtherGroupsComeLastAndInTurn) {
   immediate(2, "ab");
   immediate(3, "xy");
   EXPECT_EQ(refill(), "a");
-  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 0, 0, 0, 1}));
+  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 0, 0, 0, 1, 0}));
+}
+
+TEST_F(LocalityQueuesTest, OwnImmediateTasksWaitWhileFourAreInTheWindow) {
+  immediate(0, "abcdef");
+  workers[0].refill(window);
+  workers[0].refill(window);
+  EXPECT_EQ(window.buffer().size(), 4U);
+  EXPECT_EQ(workers[0].immediate().size(), 2U) << "there for others, though the window has room for eight";
+  EXPECT_EQ(refill(), "fedc");
+  EXPECT_EQ(refill(), "ba");
+}
+
+TEST_F(LocalityQueuesTest, AnotherNodesWorkerGivesWhatItHasBeyondItsBacklog) {
+  immediate(4, "ab");
+  EXPECT_FALSE(workers[0].any_wait());
+  EXPECT_EQ(refill(), "");
+  immediate(4, "c");
+  EXPECT_TRUE(workers[0].any_wait());
+  EXPECT_EQ(refills(2), "a") << "the oldest, and no more than that";
+  EXPECT_EQ(by_rule(), (std::vector<std::uint64_t>{0, 0, 0, 0, 0, 1}));
 }
 
 TEST_F(LocalityQueuesTest, AFullWindowTakesOneOfEachKindNowAndThen) {

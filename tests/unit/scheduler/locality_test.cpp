@@ -101,7 +101,7 @@ TEST(LocalityTest, AWorkerTakesItsYoungestImmediateTaskFirst) {
   run.deferred_of(0, 1, 'd');
   run.immediate(0, 'c');
   EXPECT_EQ(run.steps({0, 0, 0, 0}), "cbad");
-  EXPECT_THAT(run.refills(0), ElementsAre(3, 0, 1, 0, 0));
+  EXPECT_THAT(run.refills(0), ElementsAre(3, 0, 1, 0, 0, 0));
 }
 
 TEST(LocalityTest, AWorkerTakesAFewAtATimeAndLeavesTheOthersToItsGroup) {
@@ -127,7 +127,7 @@ TEST(LocalityTest, ThenTheOldestOfItsGroup) {
   EXPECT_EQ(run.step(1), "a");
   EXPECT_EQ(run.step(1), "b");
   EXPECT_EQ(run.step(1), "d");
-  EXPECT_THAT(run.refills(1), ElementsAre(0, 2, 1, 0, 0));
+  EXPECT_THAT(run.refills(1), ElementsAre(0, 2, 1, 0, 0, 0));
 }
 
 TEST(LocalityTest, ThenTheYoungestDeferredTaskOfTheOldestRequestOfItsGroup) {
@@ -160,7 +160,7 @@ TEST(LocalityTest, ThenOfOtherGroupsTheOldestOfTheSecondOldestRequestNearestFirs
   EXPECT_EQ(run.step(0), "a") << "the only request that is left there";
   EXPECT_EQ(run.step(0), "r");
   EXPECT_EQ(run.step(0), "i");
-  EXPECT_THAT(run.refills(0), ElementsAre(0, 0, 0, 4, 1));
+  EXPECT_THAT(run.refills(0), ElementsAre(0, 0, 0, 4, 1, 0));
 }
 
 TEST(LocalityTest, ImmediateTasksNeverLeaveTheirNode) {
@@ -170,6 +170,20 @@ TEST(LocalityTest, ImmediateTasksNeverLeaveTheirNode) {
     EXPECT_EQ(run.step(worker), "");
   }
   EXPECT_EQ(run.step(6), "a");
+}
+
+TEST(LocalityTest, ImmediateTasksBeyondABacklogWakeAnotherNodesWorker) {
+  Locality run;
+  for (std::uint32_t i = 0; i < RuntimeOptions{}.spill_above; ++i) {
+    run.immediate(4, 'a');
+  }
+  ASSERT_TRUE(run.machine[1].prepare_to_park());
+  run.immediate(4, 'b');
+  EXPECT_THAT(run.woken(), ElementsAre(1));
+  EXPECT_EQ(run.step(1), "a");
+  EXPECT_THAT(run.refills(1), ElementsAre(0, 0, 0, 0, 0, 1));
+  EXPECT_EQ(run.step(0), "") << "what is left is their node's";
+  run.machine.run_until_idle();
 }
 
 TEST(LocalityTest, TheOtherGroupsOfTheNodeAreScannedInTurn) {
@@ -289,7 +303,7 @@ TEST(LocalityTest, ADeferredTaskFromOutsideGoesToTheGroupAndWakesItsWorker) {
   EXPECT_FALSE(run.machine.runtime.submit(task, WorkerId{2}).has_value());
   EXPECT_THAT(run.woken(), ElementsAre(2));
   run.machine[3].step();
-  EXPECT_THAT(run.refills(3), ElementsAre(0, 0, 1, 0, 0));
+  EXPECT_THAT(run.refills(3), ElementsAre(0, 0, 1, 0, 0, 0));
 }
 
 TEST(LocalityTest, RequestsAreNumberedInTheOrderThatTheyBeginIn) {
