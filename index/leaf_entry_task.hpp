@@ -99,7 +99,7 @@ class LeafEntryTask : public TraverseTask<Derived, Traits, Scratch> {
     if constexpr (!Traits::kExact) {
       visit_.value = static_cast<std::uint64_t>(limit);
     }
-    return this->template await<W>(at, stage::block, Base::kLeaf, first, 2, next);
+    return this->template await<W>(at, stage::block, Base::kLeaf, first, 2);
   }
 
   /// At the block that the header named.

@@ -30,7 +30,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   using typename Base::TreeT;
 
   /// How a loop runs its tasks: by which instructions it compares lines, and whether a task asks for its next
-  /// lines itself.
+  /// lines itself. If not, its prefetch buffer does, or none does.
   template <class CompareT, bool kAsksT>
   struct Way {
     using Compare = CompareT;
@@ -39,15 +39,19 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   /// Whether there are so many tasks of Derived at once that a loop compiled for each way pays. Each such class costs
   /// seconds of compile time, so maintenance and operations on many keys say no.
   static constexpr bool kOwnLoops = false;
-  template <class F>
+  template <bool kAsks = true, class F>
     requires Derived::kOwnLoops
   [[gnu::always_inline]] static auto in_best_way(const F& f) {
-    return line_compare::in_best_way([&](auto compare) { return f(Way<decltype(compare), true>{}); });
+    return line_compare::in_best_way([&](auto compare) { return f(Way<decltype(compare), kAsks>{}); });
   }
 
   /// False: plain cases do not cover this, and guarded execution goes on.
   [[nodiscard, gnu::noinline]] bool run_fast(runtime::Worker& worker, runtime::step& next) {
-    return run_fast<Way<line_compare::AsFound, false>>(worker, next) != runtime::went::astray;
+    const runtime::went how = run_fast<Way<line_compare::AsFound, false>>(worker, next);
+    if (how == runtime::went::on) {
+      next = runtime::step::again;
+    }
+    return how != runtime::went::astray;
   }
   template <class W>
   [[nodiscard, gnu::always_inline]] runtime::went run_fast(runtime::Worker& worker, runtime::step& next) {
@@ -73,21 +77,16 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
   /// Moves the task to lines that are not near.
   template <class W>
   [[nodiscard, gnu::always_inline]] went await(runtime::TaggedPointer at, stage to, std::uint8_t where,
-                                               unsigned first, unsigned count, runtime::step& next) noexcept {
-    const auto stage_there = static_cast<std::uint8_t>(static_cast<std::uint8_t>(to) | where);
-    if constexpr (!W::kAsks) {
-      this->move_to(at, first, count, stage_there);
-      next = runtime::step::again;
-      return went::told;
-    } else {
-      this->move_to(at, first, count, stage_there);
+                                               unsigned first, unsigned count) noexcept {
+    this->move_to(at, first, count, static_cast<std::uint8_t>(static_cast<std::uint8_t>(to) | where));
+    if constexpr (W::kAsks) {
       const std::byte* const line = at.first_line() + std::size_t{first} * runtime::kCacheLineBytes;
       runtime::prefetch_read(line);
       if (count == 2) {
         runtime::prefetch_read(line + runtime::kCacheLineBytes);
       }
-      return went::on;
     }
+    return went::on;
   }
 
   /// Guarded execution goes on at the block; at the header where the fast path could not tell the block, since no
@@ -131,7 +130,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
       return from_root<W>(worker, next);
     }
     if (at == way_at(stage::header, Base::kFar)) {
-      return at_far_header<W>(next);
+      return at_far_header<W>();
     }
     if (at == way_at(stage::block, Base::kFar)) {
       return at_far_block<W>(next);
@@ -172,7 +171,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
 
   /// At an inner node that is two hops.
   template <class W>
-  [[nodiscard, gnu::always_inline]] went at_far_header(runtime::step& next) {
+  [[nodiscard, gnu::always_inline]] went at_far_header() {
     const runtime::TaggedPointer at = this->object();
     const NodeT& node = *static_cast<const NodeT*>(at.object());
     const runtime::OptimisticRead read{node};
@@ -184,7 +183,7 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
     }
     MXKV_PATH(fast_header);
     this->see_version(read.version());
-    return await<W>(at, stage::block, Base::kFar, first, 2, next);
+    return await<W>(at, stage::block, Base::kFar, first, 2);
   }
   template <class W>
   [[nodiscard, gnu::always_inline]] went at_far_block(runtime::step& next) {
@@ -235,13 +234,13 @@ class TraverseTask : public TreeTask<Derived, TraitsT, ScratchT> {
         if constexpr (Derived::kWrites) {
           this->annotate(runtime::access::write);
         }
-        return await<W>(below, stage::header, Base::kLeaf, 0, 1, next);
+        return await<W>(below, stage::header, Base::kLeaf, 0, 1);
       }
     }
     if (below.marks() == 0 || ends_above(at, below)) [[unlikely]] {
       return enter_target(at, below, next);
     }
-    return await<W>(below, stage::header, inner, 0, 1, next);
+    return await<W>(below, stage::header, inner, 0, 1);
   }
   [[nodiscard, gnu::noinline]] went enter_target(runtime::TaggedPointer at, runtime::TaggedPointer below,
                                                  runtime::step& next) noexcept {

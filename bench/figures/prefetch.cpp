@@ -3,8 +3,8 @@
 // zipfian keys, and inserts. The time of stalls is estimated as the difference between an operation's time
 // among all keys and among a few keys, whose way through the same tree is cached.
 //
-// A tuned worker first works until its tuner has settled; later surveys fall into the measurement. "auto /
-// best fixed distance" compares medians of the same, interleaved rounds; at spawn is no distance.
+// All modes take their turns in one loop. A tuned worker first works until its tuner has settled; later surveys
+// fall into the measurement.
 //
 // --profile MODE (off, at-spawn, auto, or a distance) does look-ups in that mode and prints nothing: `run`
 // counts its instructions with callgrind.
@@ -170,14 +170,6 @@ int main(int argc, char** argv) {
   const std::vector<double> rates = figure.measure(variants, "million operations/s");
 
   for (const Workload& load : loads) {
-    double best = 0;
-    for (const std::string& name : all) {
-      if (modes.mode(name).mode == prefetch_mode::distance) {
-        best = std::max(best, rate_of(variants, rates, load.series, name));
-      }
-    }
-    figure.point("auto / best fixed distance", load.series,
-                 rate_of(variants, rates, load.series, "auto") / best, "times");
     const std::string cached = load.series.substr(0, load.series.find(',')) + ", cached";
     for (const std::string& name : some) {
       const double stalled =

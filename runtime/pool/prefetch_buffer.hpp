@@ -141,7 +141,7 @@ class BasicPrefetchBuffer {
   [[gnu::always_inline]] void had_turn(std::uint32_t place) noexcept {
     if (mode_ == prefetch_mode::at_spawn) [[likely]] {
       Prefetcher::ask(*task_of(slots_[place % kCapacity]).task);
-    } else {
+    } else if (mode_ == prefetch_mode::distance) {
       prefetch_ahead_of(place);
     }
   }
@@ -188,9 +188,6 @@ class BasicPrefetchBuffer {
 
   /// By distance, after a turn at `place`: prefetches the task `distance_` places on, or, of fewer, this one.
   [[gnu::noinline]] void prefetch_ahead_of(std::uint32_t place) noexcept {
-    if (mode_ != prefetch_mode::distance) {
-      return;
-    }
     std::uint32_t ahead = place + std::min(distance_, size());
     if (static_cast<std::int32_t>(ahead - tail_) >= 0) {
       ahead -= size();

@@ -40,8 +40,8 @@ concept HasFastPath = requires(T& task, Worker& worker, step& next) {
   { task.run_fast(worker, next) } -> std::same_as<bool>;
 };
 
-/// Has a fast path in several ways: T::in_best_way(f) calls f(way) with the best one for many turns, in which a
-/// task asks for its next lines itself.
+/// Has a fast path in several ways: T::in_best_way<asks>(f) calls f(way) with the best one for many turns, in which a
+/// task asks for its next lines itself, or does not.
 template <class T>
 concept HasFastWays = requires { T::in_best_way([](auto) { return true; }); };
 
@@ -75,10 +75,10 @@ template <GuardedTask T>
 }
 
 /// See TaskClass.
-template <class T>
+template <class T, bool kAsks>
 went take_turn(MxTask& task, Worker& worker, step& next) {
   if constexpr (HasFastWays<T> && !std::derived_from<T, DependentTask>) {
-    const went how = T::in_best_way(
+    const went how = T::template in_best_way<kAsks>(
         [&](auto way) { return static_cast<T&>(task).template run_fast<decltype(way)>(worker, next); });
     if (how != went::astray) [[likely]] {
       return how;
@@ -140,7 +140,8 @@ inline constinit const TaskClass kTaskClassOf{
       }
       detail::finish_task(worker, task);
     },
-    detail::take_turn<T>,
+    detail::take_turn<T, true>,
+    detail::take_turn<T, false>,
     detail::run_stretch_of<T>(),
     detail::describe_of<T>(),
     detail::forwarded_of<T>()};

@@ -337,11 +337,22 @@ class Worker final {
   alignas(kCacheLineBytes) ParkingFlag parking_;
 };
 
+/// Whether tasks ask for their lines themselves. Else the prefetch buffer does so by distance, or none does.
+template <class Way>
+consteval bool asks_itself() {
+  if constexpr (std::is_void_v<Way>) {
+    return false;
+  } else {
+    return Way::kAsks;
+  }
+}
+
 /// One loop for many tasks, which stay where they are in the buffer: their common state stays in registers.
-/// So there is one counter alone. `Way` is how tasks of class T take their turns where lines are asked for at
-/// spawn; void: without one, and only tasks of that class.
+/// So there is one counter alone. `Way` is how tasks of class T take their turns; void: without one, and only tasks
+/// of that class.
 template <class T, class Way>
 std::uint64_t Worker::give_turns(std::uint64_t most) {
+  constexpr bool kAsks = asks_itself<Way>();
   PrefetchBuffer& buffer = window_.buffer();
   std::uint32_t place = buffer.begin_turns();
   std::uint32_t stop = place;
@@ -385,9 +396,12 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
       how = task->template run_fast<Way>(*this, wanted);
     } else {
       MXKV_PATH(turn_of_another_class);
-      how = next->task_class().turn(*next, *this, wanted);
+      how = (kAsks ? next->task_class().turn : next->task_class().quiet_turn)(*next, *this, wanted);
     }
     if (how == went::on) [[likely]] {
+      if constexpr (!kAsks) {
+        buffer.had_turn(place);
+      }
       continue;
     }
     if (how == went::astray) [[unlikely]] {
@@ -425,9 +439,9 @@ std::uint64_t Worker::give_turns(std::uint64_t most) {
 template <class T>
 std::uint64_t detail::run_stretch(Worker& worker, std::uint64_t most) {
   if constexpr (HasFastWays<T>) {
-    if (worker.window_.buffer().asks_at_spawn()) [[likely]] {
-      return T::in_best_way([&](auto way) { return worker.give_turns<T, decltype(way)>(most); });
-    }
+    const auto turns = [&](auto way) { return worker.give_turns<T, decltype(way)>(most); };
+    return worker.window_.buffer().asks_at_spawn() ? T::template in_best_way<true>(turns)
+                                                   : T::template in_best_way<false>(turns);
   }
   return worker.give_turns<T, void>(most);
 }

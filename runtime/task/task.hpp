@@ -58,7 +58,7 @@ enum class step : std::uint8_t {
 /// The result of a task's turn on its fast path.
 enum class went : std::uint8_t {
   astray,  ///< guarded execution is to go on from here
-  on,      ///< to lines that it asked for itself; it keeps its place
+  on,      ///< to its next lines, which it asked for if it asks itself; it keeps its place
   told,    ///< a step, as after guarded execution
 };
 
@@ -67,9 +67,10 @@ struct TaskClass {
   const char* name;
   step (*run)(MxTask&, Worker&);      ///< guarded execution
   void (*discard)(MxTask&, Worker&);  ///< drops a task that will never run (shutdown)
-  /// One turn in a prefetch buffer that asks for lines at spawn: on the fast path, if the class has one. Never
-  /// astray.
+  /// One turn on the fast path, if the class has one, of a task that asks for its lines itself, and of one that does
+  /// not. Never astray.
   went (*turn)(MxTask&, Worker&, step&);
+  went (*quiet_turn)(MxTask&, Worker&, step&);
   /// Null, or gives the free tasks of the worker's prefetch buffer their turns, preferably tasks of this
   /// class. It ends after so many turns, or at a task that it cannot run. Returns how many turns are left.
   std::uint64_t (*run_stretch)(Worker&, std::uint64_t) = nullptr;

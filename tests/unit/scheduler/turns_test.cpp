@@ -20,7 +20,10 @@ template <int Class>
 class ScriptedTask final : public MxTask {
  public:
   static constexpr const char* kName = "scripted";
-  struct Way {};
+  template <bool kAsksT>
+  struct Way {
+    static constexpr bool kAsks = kAsksT;
+  };
 
   ScriptedTask(const TaskClass* task_class, std::string& log, char name, const char* script) noexcept
       : MxTask(task_class), log_(&log), script_(script), name_(name) {}
@@ -31,12 +34,12 @@ class ScriptedTask final : public MxTask {
     return take() == 0 ? step::done : step::again;
   }
 
-  template <class F>
+  template <bool kAsks = true, class F>
   static auto in_best_way(const F& f) {
-    return f(Way{});
+    return f(Way<kAsks>{});
   }
   [[nodiscard]] bool run_fast(Worker& worker, step& next) {
-    return run_fast<Way>(worker, next) != went::astray;
+    return run_fast<Way<false>>(worker, next) != went::astray;
   }
   template <class W>
   [[nodiscard]] went run_fast(Worker& /*worker*/, step& next) {

@@ -11,7 +11,7 @@
 namespace mxkv::runtime {
 namespace {
 
-constexpr TaskClass kNoClass{"none", nullptr, nullptr, nullptr};
+constexpr TaskClass kNoClass{"none", nullptr, nullptr, nullptr, nullptr};
 
 TEST(MxTask, LeavesThreeWordsOfItsCacheLineToALookUp) {
   static_assert(sizeof(MxTask) + 3 * sizeof(std::uint64_t) == kCacheLineBytes);
