@@ -96,11 +96,11 @@ enum class interval_order : std::uint8_t {
 /// How operations on intervals are scheduled [To 3].
 struct ToggleOptions {
   interval_order order = interval_order::toggle;
-  std::uint32_t buckets = 0;           ///< 0: as many as there are workers
+  std::uint32_t buckets = 0;  ///< 0: as many as there are workers, and at least Toggle::kLeastBuckets
   std::uint32_t slots_per_bucket = 8;  ///< inner buckets; at most Toggle::kMostInner
   bool hosts = false;                  ///< only a bucket's host orders its operations; false: any worker
   bool inner = true;                   ///< whether there is an inner mode at all
-  bool stealing = true;                ///< whether others than the host take slots
+  bool stealing = true;                ///< whether idle workers take slots of others' buckets
 };
 
 /// One worker and the processing unit that it is pinned to.

@@ -1,7 +1,8 @@
 // Runs numbered operations on a hierarchy, by Toggle or by threads under locks, and counts the results.
 //
 // A Work offers
-//   struct Operation { LeafInterval leaves; bool writes; ... }   what it is to lock, and how
+//   struct Operation { LeafInterval leaves; bool writes; ... }   what it is to lock, and how; if it has `parts`, these
+//                                                                name 64ths of all leaves that it touches, for Toggle
 //   std::uint32_t leaves() const
 //   Operation operation(std::uint64_t number)     any thread, without a lock; the same for all manners
 //   void run(const Operation&, Tally&)            when nothing that conflicts is under way
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <latch>
@@ -22,6 +24,7 @@
 #include "bench/figures/interval_locks.hpp"
 #include "bench/figures/witness.hpp"
 #include "runtime/hierarchy/toggle.hpp"
+#include "runtime/scheduler/event_poller.hpp"
 
 namespace mxkv::bench {
 
@@ -29,7 +32,8 @@ struct RunOptions {
   std::uint64_t workers = 2;
   std::uint64_t operations = 100'000;
   std::uint64_t in_flight = 16;  ///< operations that a worker has begun at once, by Toggle
-  std::uint64_t slots_per_bucket = 32;
+  std::uint64_t buckets = runtime::Toggle::kLeastBuckets;
+  std::uint64_t slots_per_bucket = 4;
   runtime::interval_order order = runtime::interval_order::toggle;
   bool hosts = true;  ///< a bucket's operations are ordered, and begin, on its host, as in the paper
   bool stealing = true;
@@ -39,6 +43,8 @@ struct RunOptions {
 /// operations.
 inline constexpr const char* kWithHosts = "Toggle";
 inline constexpr const char* kWithoutHosts = "Toggle, no hosts";
+/// One queue of intervals [To 4], for tasks.
+inline constexpr const char* kInQueue = "tasks in one interval queue";
 /// Whether a flag's text names one of them.
 [[nodiscard]] inline bool is_hosts(const std::string& text) {
   return text == "on" || text == "off" || text == "both";
@@ -85,8 +91,12 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
         shared_(&shared),
         operation_(shared.work.operation(number)) {}
 
-  [[nodiscard]] runtime::SlotInterval place() const noexcept {
-    return {slot_of(operation_.leaves.first), slot_of(operation_.leaves.last)};
+  [[nodiscard]] runtime::SlotSet place() const noexcept {
+    const runtime::SlotInterval span{slot_of(operation_.leaves.first), slot_of(operation_.leaves.last)};
+    if constexpr (requires { operation_.parts; }) {
+      return {span, named(operation_.parts)};
+    }
+    return span;
   }
   [[nodiscard]] bool shared() const noexcept { return !operation_.writes; }
   runtime::step run(runtime::Worker& worker) {
@@ -105,10 +115,21 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
   }
 
  private:
-  /// There are as many buckets as workers, in turn; an operation belongs to the worker of its lowest bucket.
+  /// Workers host the buckets in turn; an operation belongs to the worker of its lowest bucket.
   [[nodiscard]] bool at_home(const runtime::Worker& worker) const noexcept {
     const std::uint32_t inner = this->toggle().slots() / this->toggle().buckets();
-    return this->slots().first / inner == worker.id().index();
+    return this->slots().first / inner % shared_->tallies.size() == worker.id().index();
+  }
+  /// The toggle's bits for 64ths of the leaves.
+  [[nodiscard]] std::uint64_t named(std::uint64_t parts) const noexcept {
+    const std::uint64_t slots = this->toggle().slots();
+    std::uint64_t bits = 0;
+    for (; parts != 0; parts &= parts - 1) {
+      const auto part = static_cast<std::uint64_t>(std::countr_zero(parts));
+      bits |= this->toggle().parts().bits_of({static_cast<std::uint32_t>(part * slots / 64),
+                                              static_cast<std::uint32_t>(((part + 1) * slots - 1) / 64)});
+    }
+    return bits;
   }
   [[nodiscard]] std::uint32_t slot_of(std::uint32_t leaf) const noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{leaf} * this->toggle().slots() / shared_->work.leaves());
@@ -116,6 +137,25 @@ class OperationTask final : public runtime::ToggleTask<OperationTask<Work>> {
 
   Shared* shared_;
   typename Work::Operation operation_;
+};
+
+/// Workers without a task yield, as threads that wait for interval locks do.
+class YieldingPoller final : public runtime::Poller {
+ public:
+  bool poll(runtime::Worker& worker) override {
+    if (worker.load() == 0) {
+      std::this_thread::yield();
+    }
+    return false;
+  }
+  bool end_turn(runtime::Worker& /*worker*/) override { return false; }
+  void block(runtime::Worker& worker, std::uint64_t timeout_ns) override {
+    events_.block(worker, timeout_ns);
+  }
+  void wake() noexcept override { events_.wake(); }
+
+ private:
+  runtime::EventPoller events_;
 };
 
 template <class Work>
@@ -127,9 +167,11 @@ RunResult run_by_toggle(Work& work, const RunOptions& options) {
     machine.workers.emplace_back().pinned = false;
   }
   const runtime::SystemClock clock;
+  std::vector<YieldingPoller> pollers(options.workers);
   runtime::Runtime runtime{std::move(machine), clock};
   runtime::Toggle toggle{runtime,
                          {.order = options.order,
+                          .buckets = static_cast<std::uint32_t>(options.buckets),
                           .slots_per_bucket = static_cast<std::uint32_t>(options.slots_per_bucket),
                           .hosts = options.hosts,
                           .stealing = options.stealing}};
@@ -138,6 +180,9 @@ RunResult run_by_toggle(Work& work, const RunOptions& options) {
   using Task = OperationTask<Work>;
   typename Task::Shared shared{work, options.operations, result.workers,
                                std::latch{static_cast<std::ptrdiff_t>(chains)}, chains};
+  for (std::uint64_t i = 0; i < options.workers; ++i) {
+    runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_poller(pollers[i]);
+  }
   if (const auto started = runtime.start(); !started.ok()) {
     throw std::runtime_error{started.error().message};
   }

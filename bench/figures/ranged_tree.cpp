@@ -99,10 +99,12 @@ void TreeWork::each_node(std::uint64_t seed, const Visit& visit) const {
 TreeWork::Operation TreeWork::operation(std::uint64_t number) const noexcept {
   runtime::Random random{number + 1};
   Operation drawn{
-      {tree_.leaves() - 1, 0}, random.below(100) >= tasks_.read_percent, random.below(2) == 0, random()};
+      {tree_.leaves() - 1, 0}, 0, random.below(100) >= tasks_.read_percent, random.below(2) == 0, random()};
   each_node(drawn.seed, [&](std::uint32_t node) {
     const LeafInterval below = tree_.interval(node);
     drawn.leaves = {std::min(drawn.leaves.first, below.first), std::max(drawn.leaves.last, below.last)};
+    const auto part = [this](std::uint64_t leaf) { return leaf * 64 / tree_.leaves(); };
+    drawn.parts |= ~std::uint64_t{0} >> (63 - part(below.last)) & ~std::uint64_t{0} << part(below.first);
   });
   return drawn;
 }
@@ -153,6 +155,10 @@ void TreeComparison::add(std::vector<Variant>& variants, const FigureX& x, Range
                          const TreeTasks& tasks, const RunOptions& options) {
   variants.push_back(
       {"round robin", x, [this, &tree, tasks, options] { return in_turn(tree, tasks, options); }});
+  RunOptions in_queue = options;
+  in_queue.order = runtime::interval_order::queue;
+  variants.push_back(
+      {kInQueue, x, [this, &tree, tasks, in_queue] { return by_toggle(tree, tasks, in_queue); }});
   for (const bool with : {true, false}) {
     if (hosts != (with ? "off" : "on")) {
       RunOptions how = options;
@@ -175,6 +181,7 @@ std::optional<int> parse_tree_flags(Figure& figure, RunOptions& options, std::ui
   figure.number("tasks", options.operations, "tasks a measurement");
   figure.number("workers", options.workers, "workers, or threads", 1, 256);
   figure.number("in-flight", options.in_flight, "tasks of a worker under way, Toggle's", 1, 1024);
+  figure.number("buckets", options.buckets, "of Toggle", 1, 64);
   figure.number("slots", options.slots_per_bucket, "inner buckets of a bucket", 1, 64);
   figure.number("nodes", nodes, "of the largest hierarchy", 100, 100'000'000);
   figure.text("hosts", comparison.hosts, "on: only the host of a bucket orders its tasks; off; both");

@@ -61,6 +61,7 @@ class TreeWork {
  public:
   struct Operation {
     LeafInterval leaves;
+    std::uint64_t parts;  ///< 64ths of the leaves that its nodes touch
     bool writes;
     bool is_long;
     std::uint64_t seed;
@@ -86,13 +87,14 @@ class TreeWork {
   std::uint64_t before_;
 };
 
-/// Runs of one kind of tasks by Toggle and by threads to which they are given in turn, with interval locks.
+/// Runs of one kind of tasks by Toggle, by one queue of intervals, and by threads to which they are given in turn,
+/// with interval locks.
 class TreeComparison {
  public:
   /// "on", "off" or "both": which of Toggle's variants add() takes.
   std::string hosts = "both";
 
-  /// Measures and returns the rates; remembers errors for the exit code.
+  /// Measures and returns the rates; remembers errors for the exit code. By Toggle, or as `options.order` says.
   double by_toggle(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
   double in_turn(RangedTree& tree, const TreeTasks& tasks, const RunOptions& options);
   /// Adds all runs as variants at one x.

@@ -59,6 +59,7 @@ int main(int argc, char** argv) {
   figure.number("operations", options.operations, "operations a measurement");
   figure.text("workers", workers, "numbers of workers or threads, such as 1,2,4");
   figure.number("in-flight", options.in_flight, "operations of a worker under way, Toggle's", 1, 1024);
+  figure.number("buckets", options.buckets, "of Toggle", 1, 64);
   figure.number("slots", options.slots_per_bucket, "inner buckets of a bucket", 1, 64);
   figure.text("hosts", hosts, "on: only the host of a bucket orders its operations; off; both");
   figure.number("parts", parts, "composite parts", 8, 100'000);
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
   std::vector<Manner> manners{{"coarse lock", run_by_locks<CoarseLock>},
                               {"medium-grained locks", run_by_locks<MediumLocks>},
                               {"interval locks", run_by_interval_locks},
-                              {"tasks in one interval queue", run_by_queue}};
+                              {kInQueue, run_by_queue}};
   if (hosts != "off") {
     manners.push_back({kWithHosts, run_by_toggle<StmWork>});
   }

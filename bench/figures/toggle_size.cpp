@@ -1,7 +1,7 @@
 // [To figs. 6a, 6b]: throughput by the size of the hierarchy, 100 nodes to a million. Tasks draw from one of
 // eight subsets.
 //
-// --profile MANNER (round-robin, hosts, no-hosts) runs the tasks on a hierarchy of --nodes and prints nothing:
+// --profile MANNER (round-robin, queue, hosts, no-hosts) runs the tasks on a hierarchy of --nodes and prints nothing:
 // `run` counts its cache misses with callgrind.
 #include <memory>
 
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   std::uint64_t most = 1'000'000;
   std::string profile;
   figure.text("profile", profile,
-              "only tasks on the largest hierarchy, without output: round-robin, hosts or no-hosts");
+              "only tasks on the largest hierarchy, without output: round-robin, queue, hosts or no-hosts");
   if (const auto code = parse_tree_flags(figure, options, most, comparison, argc, argv)) {
     return *code;
   }
@@ -26,10 +26,11 @@ int main(int argc, char** argv) {
     options.hosts = profile == "hosts";
     if (profile == "round-robin") {
       comparison.in_turn(tree, tasks, options);
-    } else if (profile == "hosts" || profile == "no-hosts") {
+    } else if (profile == "queue" || profile == "hosts" || profile == "no-hosts") {
+      options.order = profile == "queue" ? mxkv::runtime::interval_order::queue : options.order;
       comparison.by_toggle(tree, tasks, options);
     } else {
-      figure.note("--profile: not round-robin, hosts or no-hosts: " + profile);
+      figure.note("--profile: not round-robin, queue, hosts or no-hosts: " + profile);
       return 2;
     }
     return comparison.exit_code(figure);

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
                                     std::pair{"theta 0.9", 0.9}, std::pair{"theta 0.99", 0.99}}) {
     comparison.add(variants, name, tree, {.theta = theta}, options);
   }
-  const auto one_bucket = static_cast<std::uint32_t>(options.workers);
+  const auto one_bucket = static_cast<std::uint32_t>(options.buckets);
   for (const std::uint32_t drawn : {1U, 2U, 4U, 8U, 16U}) {
     comparison.add(variants, "one bucket, " + std::to_string(drawn) + " nodes a task", tree,
                    {.nodes = drawn, .one_of = one_bucket}, options);

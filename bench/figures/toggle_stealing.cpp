@@ -13,15 +13,15 @@ using namespace mxkv::bench;  // NOLINT(google-build-using-namespace): a program
 
 namespace {
 
-/// Per cent of the tasks whose lowest bucket is each worker's.
+/// Per cent of the tasks whose lowest bucket is each worker's; workers host the buckets in turn.
 std::vector<double> shares_by_lowest_bucket(RangedTree& tree, const TreeTasks& tasks,
                                             const RunOptions& options) {
   const TreeWork work{tree, tasks};
   std::vector<std::uint64_t> tasks_of(options.workers, 0);
   for (std::uint64_t number = 0; number < options.operations; ++number) {
     const std::uint64_t leaf = work.operation(number).leaves.first;
-    const std::uint64_t slot = leaf * options.workers * options.slots_per_bucket / work.leaves();
-    ++tasks_of[slot / options.slots_per_bucket];
+    const std::uint64_t slot = leaf * options.buckets * options.slots_per_bucket / work.leaves();
+    ++tasks_of[slot / options.slots_per_bucket % options.workers];
   }
   std::vector<double> shares;
   for (const std::uint64_t number : tasks_of) {
@@ -62,8 +62,11 @@ int main(int argc, char** argv) {
   };
   for (const auto& [x, tasks] :
        {std::pair{"random", TreeTasks{}},
-        std::pair{"one bucket", TreeTasks{.one_of = static_cast<std::uint32_t>(options.workers)}}}) {
+        std::pair{"one bucket", TreeTasks{.one_of = static_cast<std::uint32_t>(options.buckets)}}}) {
     add("round robin", x, [&, tasks] { return comparison.in_turn(tree, tasks, options); });
+    RunOptions in_queue = options;
+    in_queue.order = mxkv::runtime::interval_order::queue;
+    add(kInQueue, x, [&, tasks, in_queue] { return comparison.by_toggle(tree, tasks, in_queue); });
     for (const bool hosts : {true, false}) {
       if (comparison.hosts == (hosts ? "off" : "on")) {
         continue;

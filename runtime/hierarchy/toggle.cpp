@@ -9,7 +9,7 @@
 namespace mxkv::runtime {
 
 Toggle::Toggle(Runtime& runtime, const ToggleOptions& options)
-    : count_(options.buckets == 0 ? runtime.worker_count() : options.buckets),
+    : count_(options.buckets == 0 ? std::max(kLeastBuckets, runtime.worker_count()) : options.buckets),
       inner_count_(options.slots_per_bucket),
       parts_(static_cast<std::uint32_t>(count_), std::clamp(inner_count_, 1U, kMostInner)),
       hosts_(options.hosts && options.order == interval_order::toggle),

@@ -34,9 +34,10 @@ struct ToggleStats {
   std::uint64_t of_many = 0;     ///< of these, operations that held several buckets
   std::uint64_t inner = 0;       ///< of these, operations that ran in inner mode
   std::uint64_t phases = 0;      ///< times that a bucket was in inner mode
-  std::uint64_t stolen = 0;      ///< slots that others than the host took
-  std::uint64_t followed = 0;    ///< operations that came along with another, in buckets that it held
-  std::uint64_t shared = 0;      ///< operations that began together with another
+  std::uint64_t stolen =
+      0;  ///< slots that others took than the host, or, without hosts, than the worker that opened them
+  std::uint64_t followed = 0;  ///< operations that came along with another, in buckets that it held
+  std::uint64_t shared = 0;    ///< operations that began together with another
 };
 
 /// An operation that Toggle orders. Derive from ToggleTask.
@@ -134,6 +135,8 @@ class ToggleTask : public ToggleOperation {
 class Toggle {
  public:
   static constexpr std::uint32_t kMostInner = 64;
+  /// More than workers: with one bucket a worker, two workers' operations that cross the middle held all.
+  static constexpr std::size_t kLeastBuckets = 16;
 
   /// Start-up only. Throws std::invalid_argument where the options make no sense.
   Toggle(Runtime& runtime, const ToggleOptions& options);

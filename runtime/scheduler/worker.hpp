@@ -219,8 +219,8 @@ class Worker final {
   /// Wakes the nearest parked worker that may steal from this one, if there is one. Any thread, after it made
   /// a pool ready.
   bool wake_thief() noexcept { return wake_first_of(neighbours_.thieves); }
-  /// Whether a worker is parked that would be woken for an immediate task of this one.
-  [[nodiscard]] bool mate_parked() const noexcept;
+  /// Whether a worker that would be woken for an immediate task of this one had nothing to run when it last looked.
+  [[nodiscard]] bool mate_idle() const noexcept;
   /// Whether usual cases may be done without guarded execution, and lines asked for ahead.
   [[nodiscard]] bool takes_fast_paths() const noexcept {
     return fast_path_ && window_.buffer().asks_at_spawn();

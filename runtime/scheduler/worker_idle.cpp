@@ -40,10 +40,9 @@ bool Worker::wake_first_of(const std::vector<WorkerId>& others) noexcept {
                              [this](WorkerId other) { return runtime_.worker(other).wake_if_parked(); });
 }
 
-bool Worker::mate_parked() const noexcept {
-  return runtime_.parked_workers() != 0 &&
-         std::ranges::any_of(neighbours_.wake_immediate,
-                             [this](WorkerId other) { return runtime_.worker(other).parked(); });
+bool Worker::mate_idle() const noexcept {
+  return std::ranges::any_of(neighbours_.wake_immediate,
+                             [this](WorkerId other) { return runtime_.worker(other).load() == 0; });
 }
 
 bool Worker::anything_to_run() noexcept {

@@ -30,6 +30,7 @@ struct alignas(kCacheLineBytes) ToggleBuckets::Bucket {
 
   detail::ShortLatch latch;
   WorkerId host{0};
+  WorkerId opener{0};             ///< of the inner mode; published as `open` is
   std::uint64_t parts = 0;        ///< of its slots
   hold held = hold::free;         ///< changed by the functions below alone
   std::uint32_t sharing = 0;      ///< groups of shared operations that hold it

@@ -47,9 +47,11 @@ void ToggleBuckets::open_slots(std::uint32_t index, Worker& worker) {
   count(bucket.inner_operations, bucket.inner_waiting);
   bucket.inner_waiting = 0;
   bucket.open_inner();
+  bucket.opener = worker.id();
   bucket.left.store(open, std::memory_order_relaxed);
   bucket.next.store(std::uint64_t{open} << kNumberShift, std::memory_order_release);
-  if (stealing_) {
+  // [To 4.4]: stealing is on while there is a worker to gain from it.
+  if (stealing_ && worker.mate_idle()) {
     for (std::size_t n = std::min<std::size_t>(open, workers_); n > 1; --n) {
       auto* const task = worker.create<HelpTask>(*this, index);
       task->annotate(locality::immediate);
@@ -66,7 +68,7 @@ bool ToggleBuckets::take_slot(std::uint32_t index, Worker& worker) {
   if (n >= counter >> kNumberShift) {
     return false;
   }
-  if (bucket.host != worker.id()) {
+  if (hosts_ ? bucket.host != worker.id() : bucket.opener != worker.id()) {
     MXKV_PATH(toggle_slot_stolen);
     bucket.stolen.fetch_add(1, std::memory_order_relaxed);
   }
@@ -113,15 +115,17 @@ void ToggleBuckets::begin_together(WorkerId at, ToggleOperation& first, Bucket& 
   }
 }
 
-// In a slot, an idle worker takes it, since other slots may be open. In an outer part nothing else is open.
-// The worker that began the group would be through with its own before others took theirs: workers in turn.
+// While another worker is idle. In a slot, an idle worker takes it, since other slots may be open. In an outer part
+// nothing else is open. The worker that began the group would be through with its own before others took theirs:
+// workers in turn.
 void ToggleBuckets::begin_beside(WorkerId at, ToggleOperation& operation, std::size_t turn, Worker& worker) {
-  if (stealing_ && operation.inner_) {
+  const bool shares = stealing_ && worker.mate_idle();
+  if (shares && operation.inner_) {
     operation.annotate(locality::immediate);
     Toggle::begin(operation, worker);
     return;
   }
-  begin_at(stealing_ ? WorkerId{static_cast<std::uint16_t>((at.index() + turn) % workers_)} : at, operation,
+  begin_at(shares ? WorkerId{static_cast<std::uint16_t>((at.index() + turn) % workers_)} : at, operation,
            worker);
 }
 

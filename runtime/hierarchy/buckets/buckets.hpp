@@ -5,7 +5,7 @@
 // interval, to the outer part of it, where the host runs one operation after the other. An operation of a
 // single slot is moved to that slot's inner bucket when its turn comes. After kOuterInRow operations, or when
 // there are no others, the host toggles the bucket to its inner mode. Then the slots that have operations are
-// open. The host and idle workers take one slot after the other by an atomic counter and run its operations.
+// open. The host and, while there are any, idle workers take one slot after the other by an atomic counter and run its operations.
 // When all are through, the bucket belongs to its host again.
 //
 // An operation of several buckets names them by a bit mask. It is a token that visits them in ascending order

@@ -112,6 +112,34 @@ TEST(Toggle, OthersHelpWithTheSlotsOfOneBucket) {
   EXPECT_GT(world.toggle.stats().phases, 0U);
 }
 
+TEST(Toggle, NobodyHelpsWhileAllAreBusy) {
+  ToggleMachine world{3, {.buckets = 2, .slots_per_bucket = 8, .hosts = true}};
+  bool stop = false;
+  for (const std::size_t other : {0U, 2U}) {
+    world.machine[other].spawn(testing::lambda_task(
+        world.machine[other], [&stop](MxTask&, Worker&) { return stop ? step::done : step::again; }));
+    world.machine[other].step();
+  }
+  for (std::uint32_t slot = 8; slot < 16; ++slot) {
+    world.start(1, SlotInterval{slot, slot}, 5);
+  }
+  for (int rounds = 0; rounds < 1'000 && world.yard.ended < 8; ++rounds) {
+    for (std::size_t worker = 0; worker < 3; ++worker) {
+      world.machine[worker].step();
+    }
+  }
+  world.expect_ended(8);
+  EXPECT_EQ(world.yard.by_worker[1], 8U);
+  EXPECT_EQ(world.toggle.stats().stolen, 0U);
+  stop = true;
+  world.machine.run_until_idle();
+}
+
+TEST(Toggle, ThereAreAtLeastSixteenBuckets) {
+  EXPECT_EQ((ToggleMachine{2, {}}.toggle.buckets()), 16U);
+  EXPECT_EQ((ToggleMachine{17, {}}.toggle.buckets()), 17U);
+}
+
 TEST(Toggle, WithoutStealingTheHostRunsAllAndOneAtATime) {
   ToggleMachine world{3, {.buckets = 2, .slots_per_bucket = 8, .hosts = true, .stealing = false}};
   for (std::uint32_t slot = 8; slot < 16; ++slot) {
@@ -150,6 +178,7 @@ TEST(Toggle, WithoutHostsAnOperationBeginsWhereItCame) {
   world.machine.run_until_idle();
   world.expect_ended(4);
   EXPECT_EQ(world.yard.by_worker[1], 4U);
+  EXPECT_EQ(world.toggle.stats().stolen, 0U) << "who opens a slot has not stolen it";
 }
 
 // {0, 3} is under way: operations on slots that it leaves out go on, operations on slots that it names wait.
@@ -293,7 +322,8 @@ TEST(Toggle, SlotsOfABucketAreBounded) {
   EXPECT_THROW((Toggle{machine.runtime, {.slots_per_bucket = 0}}), std::invalid_argument);
   EXPECT_THROW((Toggle{machine.runtime, {.slots_per_bucket = Toggle::kMostInner + 1}}),
                std::invalid_argument);
-  EXPECT_EQ((Toggle{machine.runtime, {.slots_per_bucket = Toggle::kMostInner}}).slots(), Toggle::kMostInner);
+  EXPECT_EQ((Toggle{machine.runtime, {.buckets = 1, .slots_per_bucket = Toggle::kMostInner}}).slots(),
+            Toggle::kMostInner);
 }
 
 }  // namespace
