@@ -106,16 +106,6 @@ struct LogOptions {
   std::uint32_t rate = 200;        ///< most lines a second; 0: no limit
 };
 
-/// How the writers of a leaf are synchronised. Nodes above the leaves have optimistic latches.
-enum class leaf_primitive : std::uint8_t {
-  optimistic_latch,
-  automatic,  ///< optimistic_latch, and while workers contend for a leaf, its writers run in one pool
-};
-
-struct IndexOptions {
-  leaf_primitive leaves = leaf_primitive::optimistic_latch;
-};
-
 /// Administration by HTTP.
 struct AdminOptions {
   std::vector<ListenAddress> listeners;  ///< empty: none
@@ -162,7 +152,6 @@ struct NodeOptions {
   std::size_t memory_bytes = 0;      ///< 0: see percent
   std::uint32_t memory_percent = 0;  ///< of the node's; 0: no share; all nodes have one or none
   PrefetchChanges prefetch;
-  std::uint32_t pools = 0;  ///< of each worker; 0: as DaemonOptions::pools
 };
 
 /// The workers, and their places.
@@ -282,12 +271,9 @@ struct DaemonOptions : PlacementOptions {
   bool evacuation = true;  ///< items are moved out of sparse spans
   std::vector<PrefixOptions> prefixes;
   runtime::PrefetchOptions prefetch;
-  std::uint32_t pools = 4;  ///< task pools of a worker, besides the pinned one
-  runtime::stealing_scope stealing = runtime::RuntimeOptions{}.stealing;
   runtime::stealing_scope order_reach = runtime::RuntimeOptions{}.order_reach;
   runtime::task_order order = runtime::RuntimeOptions{}.order;
   runtime::EpochOptions epoch;
-  IndexOptions index;
   std::uint32_t lock_slots = 0;     ///< slots of keys that operations on many keys hold; 0: 32 a worker
   std::uint32_t spin_rounds = 256;  ///< most empty rounds before an idle worker blocks
   std::vector<ListenAddress> listeners{ListenAddress{}};

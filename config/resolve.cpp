@@ -41,8 +41,6 @@ class Resolver {
       return {};
     }
     result_.runtime.prefetch = options_.prefetch;
-    result_.runtime.pools_per_worker = options_.pools;
-    result_.runtime.stealing = options_.stealing;
     result_.runtime.order = options_.order;
     result_.runtime.order_reach = options_.order_reach;
     result_.runtime.topology = std::make_shared<const Topology>(topology_);
@@ -268,7 +266,6 @@ class Resolver {
       if (wanted.prefetch != PrefetchChanges{}) {
         worker.prefetch = changed(options_.prefetch, wanted.prefetch);
       }
-      worker.pools = wanted.pools;
     }
     return placed;
   }

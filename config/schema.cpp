@@ -30,7 +30,6 @@ constexpr std::array<std::string_view, 2> kEvictForWords{"requests", "bytes"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
-constexpr std::array<std::string_view, 2> kLeafPrimitiveWords{"optimistic_latch", "auto"};
 constexpr std::array<std::string_view, 2> kLogFormatWords{"text", "json"};
 constexpr std::array<std::string_view, 2> kReadWords{"durable", "latest"};
 constexpr std::array<std::string_view, 2> kFailureWords{"refuse", "exit"};
@@ -335,8 +334,8 @@ void durability(SchemaVisitor& visitor, DurabilityOptions& options) {
 
 // Switches of the research that the server is built on: to compare mechanisms, not to tune a server.
 void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
-  ranged(visitor, "pools", options.pools, kCount, {1, kMostPools});
-  choice(visitor, "stealing", options.stealing, kStealingWords);
+  visitor.removed("pools", "only changes of the root are bound to a pool");
+  visitor.removed("stealing", "only changes of the root are bound to a pool that could be stolen");
   choice(visitor, "order", options.order, kOrderWords);
   choice(visitor, "order_reach", options.order_reach, kStealingWords);
   visitor.removed("rebalance", "server.balance moves connections, and nothing else moves to another worker");
@@ -352,11 +351,7 @@ void experiments(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "interval", options.epoch.interval_ms, kDuration, {1, 10_s});
     ranged(section, "bytes", options.epoch.advance_bytes, kSize, {64_KiB, 1_GiB});
   });
-  visitor.section("index", [&](SchemaVisitor& section) {
-    choice(section, "leaves", options.index.leaves, kLeafPrimitiveWords);
-    section.removed("inner", "nodes above the leaves always have optimistic latches");
-    section.removed("upper_levels", "each node is in memory of the NUMA node whose worker makes it");
-  });
+  visitor.removed("index", "all nodes have optimistic latches, on the NUMA node whose worker makes them");
   ranged(visitor, "lock_slots", options.lock_slots, kCount, {1, 64'000, "auto"});
   visitor.removed("toggle", "one queue orders operations on many keys, and lock_slots says how finely");
 }

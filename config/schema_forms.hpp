@@ -141,7 +141,6 @@ inline void cpu_list(SchemaVisitor& visitor, std::string_view name, std::vector<
 
 inline constexpr std::uint32_t kMostWorkers = 1024;
 inline constexpr std::uint32_t kMostNodes = 1024;
-inline constexpr std::uint32_t kMostPools = 32;  // of a worker: kMostWorkers still have PoolIds
 inline constexpr std::uint32_t kMostDistance = 64;
 inline constexpr std::uint32_t kMostWindow = 256;
 inline constexpr std::size_t kLeastMemory = 16_MiB;

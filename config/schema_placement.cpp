@@ -50,9 +50,6 @@ std::string format_node(const NodeOptions& node) {
   if (node.prefetch != PrefetchChanges{}) {
     experimental.emplace_back("prefetch", format_prefetch(node.prefetch));
   }
-  if (node.pools != 0) {
-    experimental.emplace_back("pools", std::to_string(node.pools));
-  }
   if (!experimental.empty()) {
     members.emplace_back("experimental", in_braces(experimental));
   }
@@ -89,7 +86,7 @@ void show_nodes(SchemaVisitor& visitor, std::vector<NodeOptions>& target) {
     show_experimental(item, [&node](SchemaVisitor& section) {
       section.section("prefetch",
                       [&node](SchemaVisitor& inner) { show_prefetch_changes(inner, node.prefetch); });
-      ranged(section, "pools", node.pools, kCount, {1, kMostPools, "inherit"});
+      section.removed("pools", "only changes of the root are bound to a pool");
     });
     if (node.node == kMissing) {
       return Error{"lacks its key node (allowed: the number of a NUMA node)"};

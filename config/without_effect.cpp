@@ -7,7 +7,6 @@
 namespace mxkv::config {
 namespace {
 
-constexpr const char* kNoBoundWork = "no pool holds work while experimental.index.leaves is optimistic_latch";
 constexpr const char* kNoDirectory = "durability.directory is none, so that nothing is written";
 constexpr const char* kOneWorker = "there is only one worker";
 constexpr const char* kOneNode = "all workers are on one NUMA node";
@@ -19,7 +18,7 @@ class Search {
       : options_(options), alone_(workers == 1), one_node_(workers == 1 || nodes == 1) {}
 
   Findings run() {
-    pools();
+    order();
     balance();
     prefetch();
     requests();
@@ -40,23 +39,9 @@ class Search {
     note(changed, path, "has no effect: " + why);
   }
 
-  [[nodiscard]] bool binds_work() const { return options_.index.leaves != leaf_primitive::optimistic_latch; }
-
-  void pools() {
-    const bool scope = options_.stealing != defaults_.stealing;
-    if (!binds_work()) {
-      without_effect(scope && !alone_, "experimental.stealing", kNoBoundWork);
-      without_effect(options_.pools != defaults_.pools, "experimental.pools", kNoBoundWork);
-      for_nodes([this](const NodeOptions& node, const std::string& path) {
-        without_effect(node.pools != 0, path + ".pools", kNoBoundWork);
-      });
-    }
-    if (alone_) {
-      without_effect(options_.index.leaves == leaf_primitive::automatic, "experimental.index.leaves",
-                     "there is only one worker, whose writers meet no others: leaves stay optimistic_latch");
-      without_effect(scope, "experimental.stealing", kOneWorker);
-      without_effect(options_.order_reach != defaults_.order_reach, "experimental.order_reach", kOneWorker);
-    }
+  void order() {
+    without_effect(alone_ && options_.order_reach != defaults_.order_reach, "experimental.order_reach",
+                   kOneWorker);
   }
 
   void balance() {

@@ -79,7 +79,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
              DurableStart* durable, ClusterStart* joined)
     : alarm(log),
       runtime(std::move(resolved), clock),
-      store(runtime, {.tree = {.leaves_adapt = options.index.leaves == config::leaf_primitive::automatic},
+      store(runtime, {.tree = {},
                       .ranges = range_limits(options.limits),
                       .toggle = lock_order(options, runtime.worker_count()),
                       .value_bytes = options.limits.value_bytes,

@@ -379,7 +379,6 @@ void Statistics::settings(StatText& text) const {
 }
 
 void Statistics::runtime_group(StatText& text) const {
-  text.add("leaves", store_.tree().options().leaves_adapt ? "auto" : "optimistic_latch");
   text.add("order", runtime_.options().order == runtime::task_order::las ? "las" : "nls");
   text.add("misplaced_submits", runtime_.misplaced());
   index::UnlinkCounters& unlinks = store_.tree().unlinks();
@@ -405,7 +404,6 @@ void Statistics::runtime_group(StatText& text) const {
     add("stuck", counters.stuck);
     add("conflicts", counters.conflicts);
     add("bound", counters.bound);
-    add("forwarded", counters.forwarded);
     add("parks", counters.parks);
     add("wakes", counters.wakes);
     add("reclaimed", counters.reclaimed);

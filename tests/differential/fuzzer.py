@@ -43,7 +43,6 @@ class Plan:
         return Limits(**dict(self.limits))
 
 
-_ADAPTING = (("experimental.index.leaves", "auto"),)
 _SMALL = (("value_bytes", 50_000), ("scan_items", 50), ("locked_items", 2000))
 
 PLANS = [
@@ -51,7 +50,6 @@ PLANS = [
     Plan("three clients and a noisy one, two workers", noise=True),
     Plan("one client", clients=1),
     Plan("five clients, small limits, one worker", workers=1, clients=5, dense=600, limits=_SMALL, length=150),
-    Plan("three clients and a noisy one, leaves that adapt", noise=True, settings=_ADAPTING),
     Plan("two clients and a noisy one, long runs and sweeps", clients=2, noise=True, ticks=True, dense=20_000, runs=10, length=1500),
     Plan("two clients, few keys, two slots, three workers", workers=3, clients=2, dense=120, length=600, settings=(("experimental.lock_slots", "2"),)),
 ]

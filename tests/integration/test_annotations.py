@@ -55,31 +55,7 @@ class Writers:
 
 @mxkv_only("primitives of nodes")
 class PrimitiveTest(ServerCase):
-    options = Options(workers=2, settings=(("experimental.index.leaves", "auto"), ("server.balance", "off")))
-
-    def test_a_leaf_that_workers_contend_for_is_written_in_a_pool_until_it_cools(self):
-        client = self.connect()
-        load(client)
-        self.assertEqual(client.stats(b"runtime")["leaves"], "auto")
-        writers = Writers(self, [b"a02000"])
-
-        def hot() -> bool:
-            writers.turn()
-            return sum(counts(client, "turned_hot")) > 0 and sum(counts(client, "bound")) > 1000
-        wait_for(hot, "a leaf that turns hot", 120)
-        self.assertGreater(sum(counts(client, "conflicts")), 0)
-
-        def cold() -> bool:
-            client.send(block(b"set", b"a02000", b"0"))
-            self.assertEqual(client.line(), b"STORED")
-            return sum(counts(client, "turned_cold")) == sum(counts(client, "turned_hot"))
-        wait_for(cold, "a leaf that cools", 60)
-        self.assertEqual(writers.wrong, [])
-        before = sum(counts(client, "bound"))
-        for _ in range(100):
-            client.send(block(b"set", b"a02000", b"0"))
-            self.assertEqual(client.line(), b"STORED")
-        self.assertEqual(sum(counts(client, "bound")), before, "writers stay where they are again")
+    options = Options(workers=2, settings=(("server.balance", "off"),))
 
     def test_reads_alone_meet_no_writer_and_no_pool(self):
         client = self.connect()

@@ -233,19 +233,19 @@ class PrintConfigTest(ConfigCase):
 
 @mxkv_only("its switches")
 class ExperimentalTest(ConfigCase):
-    WARNING = "experimental.pools: has no effect: no pool holds work while "
+    WARNING = "experimental.prefetch.distance: has no effect: experimental.prefetch.mode is not "
 
     def test_a_switch_without_effect_is_a_warning_of_check_and_print_config_and_at_start(self):
-        file = self.file("workers: 2\nexperimental:\n  pools: 7\n")
+        file = self.file("workers: 2\nexperimental:\n  prefetch: {distance: 7}\n")
         for command in (("check", file), ("print-config", "--config", file), ("print-config", "--effective", "--config", file)):
             with self.subTest(command):
                 done = run(*command)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertRegex(done.stderr, rf"^{file}:3:10: warning: {self.WARNING}.*\n$")
-        self.assertIn(f"{file}:3:10: {self.WARNING}", self.served(lambda client: None, "--config", file))
+                self.assertRegex(done.stderr, rf"^{file}:3:24: warning: {self.WARNING}.*\n$")
+        self.assertIn(f"{file}:3:24: {self.WARNING}", self.served(lambda client: None, "--config", file))
 
     def test_with_the_others_that_it_needs_it_is_none(self):
-        file = self.file("workers: 2\nexperimental:\n  pools: 7\n  index: {leaves: auto}\n")
+        file = self.file("workers: 2\nexperimental:\n  prefetch: {distance: 7, mode: distance}\n")
         self.told("check", file)
         self.told("print-config", "--config", file)
         self.assertNotIn("has no effect", self.served(lambda client: None, "--config", file))
@@ -270,7 +270,7 @@ class ExperimentalTest(ConfigCase):
 
     def test_print_config_shows_the_section_and_takes_what_it_shows(self):
         shown = self.told("print-config", "--set", "experimental.epoch.bytes=3MiB")
-        self.assertRegex(shown, r"(?m)^experimental:\n  pools: 4 +# default\n")
+        self.assertRegex(shown, r"(?m)^experimental:\n  order: las +# default\n")
         self.assertRegex(shown, r"(?m)^  epoch:\n    interval: 50ms +# default\n    bytes: 3MiB +# --set experimental.epoch.bytes$")
         self.assertIn("\n    bytes: 3MiB ", self.told("print-config", "--config", self.file(shown)))
 
@@ -278,9 +278,9 @@ class ExperimentalTest(ConfigCase):
 @mxkv_only("its log")
 class NodeOptionsTest(ConfigCase):
     def test_a_server_with_options_of_its_node_serves(self):
-        """Prefetching, pools and a share of memory of the node that every machine has."""
+        """Prefetching and a share of memory of the node that every machine has."""
         file = self.file("nodes:\n  - node: 0\n    workers: 2\n    memory: 64MiB\n    experimental:\n"
-                         "      pools: 7\n      prefetch: {mode: distance, distance: 3, window: 5}\n")
+                         "      prefetch: {mode: distance, distance: 3, window: 5}\n")
 
         def use(client):
             for number in range(2000):

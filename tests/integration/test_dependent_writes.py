@@ -139,9 +139,3 @@ class DependentWritesOneWorkerTest(DependentWrites, ServerCase):
 
 class DependentWritesTwoWorkersTest(DependentWrites, ServerCase):
     options = Options(workers=2)
-
-
-@mxkv_only("how writers of a leaf are kept apart")
-class DependentWritesAdaptingTest(DependentWrites, ServerCase):
-    """Writers of a contended leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(("experimental.index.leaves", "auto"),))

@@ -127,9 +127,3 @@ class ExpiringRunsOneWorkerTest(ExpiringRuns, OwnServerCase):
 @mxkv_only("sweeps, and a clock that can be moved")
 class ExpiringRunsTwoWorkersTest(ExpiringRuns, OwnServerCase):
     options = Options(workers=2, settings=_CLOCK)
-
-
-@mxkv_only("sweeps, and a clock that can be moved")
-class ExpiringRunsAdaptingTest(ExpiringRuns, OwnServerCase):
-    """Writers of a contended leaf run on one worker."""
-    options = Options(workers=2, settings=_CLOCK + (("experimental.index.leaves", "auto"),))

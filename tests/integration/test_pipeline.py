@@ -174,11 +174,6 @@ class PrefetchDistanceTest(PipelineProperties, ServerCase):
     options = Options(workers=2, settings=(UNHURRIED, ("experimental.prefetch.mode", "distance"), ("experimental.prefetch.distance", "8")))
 
 
-@mxkv_only("how leaves are synchronised")
-class AdaptingLeavesTest(PipelineProperties, ServerCase):
-    options = Options(workers=2, settings=(UNHURRIED, ("experimental.index.leaves", "auto")))
-
-
 @mxkv_only("limits")
 class NarrowLimitsTest(PipelineProperties, ServerCase):
     """Every limit of a turn at its minimum: all pipelines take the paths that wait."""

@@ -192,10 +192,3 @@ class SoakTwoWorkersTest(Soak, OwnServerCase):
 @unittest.skipUnless(_IN_FULL, "MXKV_TEST_LONG, or MXKV_SOAK_S")
 class SoakFourWorkersTest(Soak, OwnServerCase):
     options = Options(workers=4, memory_mib=_LIMIT_MIB, settings=_CLOCK)
-
-
-@mxkv_only("ranges, batches, and a clock that can be moved")
-@unittest.skipUnless(environment.SOAK_S, "by hand: MXKV_SOAK_S")
-class SoakAdaptingTest(Soak, OwnServerCase):
-    """Writers of a contended leaf run on one worker: more tasks wait, which take memory."""
-    options = Options(workers=2, memory_mib=_LIMIT_MIB, settings=_CLOCK + (("experimental.index.leaves", "auto"),))

@@ -190,7 +190,5 @@ class TransferTest(MetaCase):
         self.assertEqual(self.sum(self.client), SUM)
 
 
-class AdaptingTransferTest(TransferTest):
-    """Writers of a contended leaf run on one worker, which need not be the connection's."""
-    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.index.leaves", "auto"),
-                                           ("experimental.lock_slots", "6")))
+class FewSlotsTransferTest(TransferTest):
+    options = Options(workers=2, settings=(*TransferTest.options.settings, ("experimental.lock_slots", "6")))

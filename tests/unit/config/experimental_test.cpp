@@ -65,20 +65,22 @@ TEST(Experimental, HasTheSwitchesForResearch) {
   for (const Switch& one : switches()) {
     paths.push_back(one.former);
   }
-  EXPECT_THAT(paths, ElementsAre("pools", "stealing", "order", "order_reach", "balance_window",
-                                 "prefetch.mode", "prefetch.distance", "prefetch.window", "epoch.interval",
-                                 "epoch.bytes", "index.leaves", "lock_slots"));
+  EXPECT_THAT(paths,
+              ElementsAre("order", "order_reach", "balance_window", "prefetch.mode", "prefetch.distance",
+                          "prefetch.window", "epoch.interval", "epoch.bytes", "lock_slots"));
 }
 
 // What the section no longer has, and the error's text.
-constexpr std::array<std::array<std::string_view, 3>, 7> kRemoved{{
+constexpr std::array<std::array<std::string_view, 3>, 8> kRemoved{{
     {"rebalance", "{strategy: pools}",
      "server.balance moves connections, and nothing else moves to another worker"},
     {"rebalance", "off", "server.balance moves connections, and nothing else moves to another worker"},
     {"offer_reads", "idle", "server.balance moves whole connections to idle workers"},
     {"epoch.mode", "batched", "a worker always publishes its epoch once for many tasks"},
-    {"index.inner", "auto", "nodes above the leaves always have optimistic latches"},
-    {"index.upper_levels", "local", "each node is in memory of the NUMA node whose worker makes it"},
+    {"index", "{leaves: auto}",
+     "all nodes have optimistic latches, on the NUMA node whose worker makes them"},
+    {"pools", "7", "only changes of the root are bound to a pool"},
+    {"stealing", "node", "only changes of the root are bound to a pool that could be stolen"},
     {"toggle", "{order: toggle}", "one queue orders operations on many keys, and lock_slots says how finely"},
 }};
 
@@ -104,12 +106,6 @@ TEST(Experimental, ARemovedSwitchIsOneErrorThatSaysWhyAndWhatToDo) {
   }
 }
 
-TEST(Experimental, AWordThatALeafNoLongerTakesIsOneErrorWithThoseItTakes) {
-  EXPECT_EQ(mistakes_of("experimental: {index: {leaves: optimistic_scheduling}}\n"),
-            "1:32: experimental.index.leaves: \"optimistic_scheduling\" is unknown (allowed: "
-            "optimistic_latch, auto)");
-}
-
 TEST(Experimental, EachFormerPlaceInAFileIsAnErrorThatNamesTheNewOne) {
   for (const Switch& one : switches()) {
     const std::string place = one.former.find('.') == std::string::npos ? "1:1: " : "2:3: ";
@@ -131,16 +127,18 @@ TEST(Experimental, EachFormerPlaceInSetIsAnErrorThatNamesTheNewOne) {
 }
 
 TEST(Experimental, FormerPlacesAreToldWithAllOtherMistakes) {
-  EXPECT_EQ(mistakes_of("order: las\nprefetch: {mode: off, window: 7}\nepoch:\nindex: 5\nlog: {rate: 0}\n"
-                        "nodes: [{node: 0, pools: 3, prefetch: {mode: off}}]\n"),
-            "1:1: order: is now experimental.order\n"
-            "2:12: prefetch.mode: is now experimental.prefetch.mode\n"
-            "2:23: prefetch.window: is now experimental.prefetch.window\n"
-            "3:1: epoch: is now experimental.epoch\n"
-            "4:1: index: is now experimental.index\n"
-            "5:13: log.rate: \"0\" is out of range (allowed: 1 to 1000000, or unlimited)\n"
-            "6:19: nodes[0].pools: is now nodes[0].experimental.pools\n"
-            "6:40: nodes[0].prefetch.mode: is now nodes[0].experimental.prefetch.mode");
+  EXPECT_EQ(
+      mistakes_of("order: las\nprefetch: {mode: off, window: 7}\nepoch:\nindex: 5\nlog: {rate: 0}\n"
+                  "nodes: [{node: 0, pools: 3, prefetch: {mode: off}}]\n"),
+      "1:1: order: is now experimental.order\n"
+      "2:12: prefetch.mode: is now experimental.prefetch.mode\n"
+      "2:23: prefetch.window: is now experimental.prefetch.window\n"
+      "3:1: epoch: is now experimental.epoch\n"
+      "4:1: index: was removed: all nodes have optimistic latches, on the NUMA node whose worker makes them "
+      "(delete the key)\n"
+      "5:13: log.rate: \"0\" is out of range (allowed: 1 to 1000000, or unlimited)\n"
+      "6:19: nodes[0].pools: was removed: only changes of the root are bound to a pool (delete the key)\n"
+      "6:40: nodes[0].prefetch.mode: is now nodes[0].experimental.prefetch.mode");
 }
 
 TEST(Experimental, IsTheLastSectionAndEachSwitchHasALineOfComment) {

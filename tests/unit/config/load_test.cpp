@@ -66,7 +66,7 @@ TEST(Load, TheDescriptionOfOptionsLoadsAsTheSameOptions) {
   const DaemonOptions options =
       load_sets({"listeners=[\"[::1]:5\", \"10.0.0.1:6\"]", "cpus=4-6,1", "memory.limit=3GiB",
                  "memory.numa_placement=false", "experimental.prefetch.mode=off", "limits.idle_timeout=7s",
-                 "experimental.pools=3", "log.level=trace", "log.file=/tmp/x.log", "spin_rounds=0"});
+                 "experimental.lock_slots=3", "log.level=trace", "log.file=/tmp/x.log", "spin_rounds=0"});
   std::vector<std::string> sets;
   std::istringstream lines{describe(options)};
   for (std::string line; std::getline(lines, line);) {
@@ -110,20 +110,15 @@ limits:
   batch_bytes: 2MiB
 log: {level: error, file: /var/log/mxkv.log}
 experimental:
-  pools: 5
-  stealing: machine
   order: nls
   order_reach: node
   prefetch: {mode: distance, distance: 24, window: 128}
   epoch: {interval: 20ms, bytes: 1MiB}
-  index: {leaves: auto}
   lock_slots: 7
 )");
   EXPECT_EQ(options.workers, 3U);
   EXPECT_THAT(options.cpus, ElementsAre(PuId{0}, PuId{1}, PuId{2}));
   EXPECT_EQ(options.spin_rounds, 9U);
-  EXPECT_EQ(options.pools, 5U);
-  EXPECT_EQ(options.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(options.order, runtime::task_order::nls);
   EXPECT_EQ(options.order_reach, runtime::stealing_scope::node);
   EXPECT_EQ(options.memory.limit_bytes, 1ULL << 30U);
@@ -134,7 +129,6 @@ experimental:
   EXPECT_EQ(options.prefetch.window, 128U);
   EXPECT_EQ(options.epoch.interval_ms, 20U);
   EXPECT_EQ(options.epoch.advance_bytes, 1U << 20U);
-  EXPECT_EQ(options.index.leaves, leaf_primitive::automatic);
   EXPECT_EQ(options.lock_slots, 7U);
   const TlsOptions both{"a.pem", "b.pem", "c.pem", tls_version::v1_3};
   const TlsOptions server{.certificate = "d.pem", .key = "e.pem"};
@@ -254,11 +248,11 @@ TEST(LoadOrigins, NameFileLineSetAndFlag) {
 TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   const DaemonOptions options = load_text(
       "workers: auto\n"
-      "experimental: {pools: 9, epoch: {interval: 9ms}, lock_slots: 3}\n"
+      "experimental: {balance_window: 9s, epoch: {interval: 9ms}, lock_slots: 3}\n"
       "topologies:\n"
       "  - {name: a, when: {nodes: 2-3, cpus: 8+, memory: 1GiB}, cpus: 0-3, workers: 2}\n"
       "  - {name: b, nodes: [{node: 1, cpus: \"4-5\", memory: 20%,\n"
-      "                       experimental: {pools: 3, prefetch: {mode: off, window: 9}}},\n"
+      "                       experimental: {prefetch: {mode: off, window: 9}}},\n"
       "                      {node: 0, workers: 2, memory: 1GiB, experimental: {prefetch: {mode: auto}}}]}\n",
       {"listeners=[\"[::1]:7\", {path: /run/a.sock, mode: \"0600\", node: 1}, \"unix:/run/b.sock\", "
        "{address: \"::1\", port: 9, node: 0, auth: none}, {path: /run/c.sock, auth: required}, "
@@ -272,7 +266,7 @@ TEST(PrintYaml, LoadsAsTheSameOptionsAndSaysWhoSetWhat) {
   EXPECT_THAT(text, HasSubstr("\nspin_rounds: 256                        # default\n"));
   EXPECT_THAT(text, HasSubstr("# --set listeners\n"));
   EXPECT_THAT(text, HasSubstr(".yaml:1:10\n"));
-  EXPECT_THAT(text, HasSubstr("\nexperimental:\n  pools: 9 "));
+  EXPECT_THAT(text, HasSubstr("\n  balance_window: 9s "));
   EXPECT_THAT(text, HasSubstr("\n  lock_slots: 3 "));
 }
 

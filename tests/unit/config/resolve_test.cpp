@@ -309,7 +309,6 @@ TEST(Resolve, PassesTheRestOn) {
   options.memory.huge_pages = runtime::huge_pages_mode::off;
   options.memory.numa_placement = false;
   options.spin_rounds = 5;
-  options.stealing = runtime::stealing_scope::machine;
   options.order = runtime::task_order::nls;
   options.order_reach = runtime::stealing_scope::off;
   const RuntimeOptions result = resolved(options, machine());
@@ -319,7 +318,6 @@ TEST(Resolve, PassesTheRestOn) {
   EXPECT_EQ(result.memory.huge_pages, runtime::huge_pages_mode::off);
   EXPECT_FALSE(result.memory.numa_placement);
   EXPECT_EQ(result.spin_rounds, 5U);
-  EXPECT_EQ(result.stealing, runtime::stealing_scope::machine);
   EXPECT_EQ(result.order, runtime::task_order::nls);
   EXPECT_EQ(result.order_reach, runtime::stealing_scope::off);
   ASSERT_NE(result.topology, nullptr) << "who is near whom";

@@ -115,11 +115,11 @@ TEST(TopologyText, TheFileStaysBelowTheControlGroupsLimit) {
 }
 
 TEST(Effective, SaysTheSameOnTheSameMachine) {
-  for (const char* text :
-       {"", "workers: 3\n", "cpus: 5,1\n", "workers: 40\n", "memory: {limit: 30%}\n",
-        "nodes: [{node: 1, workers: 2, memory: 50%, experimental: {pools: 7}}, {node: 0, cpus: \"1\", "
-        "memory: 1GiB, experimental: {prefetch: {mode: off}}}]\n",
-        "topologies: [{name: a, when: {nodes: 2}, nodes: [{node: 0, workers: 40}]}]\n"}) {
+  for (const char* text : {"", "workers: 3\n", "cpus: 5,1\n", "workers: 40\n", "memory: {limit: 30%}\n",
+                           "nodes: [{node: 1, workers: 2, memory: 50%, experimental: {prefetch: {window: "
+                           "7}}}, {node: 0, cpus: \"1\", "
+                           "memory: 1GiB, experimental: {prefetch: {mode: off}}}]\n",
+                           "topologies: [{name: a, when: {nodes: 2}, nodes: [{node: 0, workers: 40}]}]\n"}) {
     const runtime::Topology topology = machine(kSynthetic[2]);
     const MachineFacts facts = facts_of(topology);
     const TemporaryFile file{text};
@@ -135,7 +135,8 @@ TEST(Effective, SaysTheSameOnTheSameMachine) {
     for (std::size_t i = 0; i < before.runtime.workers.size(); ++i) {
       EXPECT_EQ(after.runtime.workers[i].pu, before.runtime.workers[i].pu) << text;
       EXPECT_EQ(after.runtime.workers[i].pinned, before.runtime.workers[i].pinned) << text;
-      EXPECT_EQ(after.runtime.workers[i].pools, before.runtime.workers[i].pools) << text;
+      EXPECT_EQ(after.runtime.workers[i].prefetch.has_value(), before.runtime.workers[i].prefetch.has_value())
+          << text;
       EXPECT_EQ(after.runtime.workers[i].prefetch.has_value(),
                 before.runtime.workers[i].prefetch.has_value());
     }

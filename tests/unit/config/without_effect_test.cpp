@@ -12,9 +12,6 @@
 namespace mxkv::config {
 namespace {
 
-constexpr const char* kNoBoundWork =
-    "has no effect: no pool holds work while experimental.index.leaves is optimistic_latch";
-
 // "path what", one per line.
 std::string told(const std::string& text, std::size_t workers = 2, std::size_t nodes = 0) {
   const TemporaryFile file{text};
@@ -41,37 +38,10 @@ TEST(WithoutEffect, NothingOfTheDefaultsIsTold) {
   EXPECT_TRUE(switches_without_effect(example.value(), 1).empty());
 }
 
-TEST(WithoutEffect, PoolsNeedLeavesThatBelongToPools) {
-  EXPECT_EQ(told(experimental("pools: 8")), std::string{"experimental.pools "} + kNoBoundWork + "\n");
-  EXPECT_EQ(told(experimental("pools: 8, index: {leaves: auto}")), "");
-  EXPECT_EQ(told("nodes: [{node: 0, experimental: {pools: 3}}]\n"),
-            std::string{"nodes[0].experimental.pools "} + kNoBoundWork + "\n");
-}
-
-TEST(WithoutEffect, StealingNeedsThemToo) {
-  EXPECT_EQ(told(experimental("stealing: machine")),
-            std::string{"experimental.stealing "} + kNoBoundWork + "\n");
-  EXPECT_EQ(told(experimental("stealing: off, index: {leaves: auto}")), "");
-}
-
 TEST(WithoutEffect, OneWorkerSharesWithNobody) {
-  const std::string text = experimental("stealing: machine, order_reach: node, index: {leaves: auto}");
-  EXPECT_EQ(
-      told(text, 1),
-      "experimental.index.leaves has no effect: there is only one worker, whose writers meet no others: "
-      "leaves stay optimistic_latch\n"
-      "experimental.stealing has no effect: there is only one worker\n"
-      "experimental.order_reach has no effect: there is only one worker\n");
+  const std::string text = experimental("order_reach: node");
+  EXPECT_EQ(told(text, 1), "experimental.order_reach has no effect: there is only one worker\n");
   EXPECT_EQ(told(text, 0), "") << "how many there will be is not known";
-}
-
-TEST(WithoutEffect, LeavesThatAdaptBindWorkButNotOfOneWorker) {
-  const std::string text = experimental("pools: 8, index: {leaves: auto}");
-  EXPECT_EQ(told(text), "");
-  EXPECT_EQ(
-      told(text, 1),
-      "experimental.index.leaves has no effect: there is only one worker, whose writers meet no others: "
-      "leaves stay optimistic_latch\n");
 }
 
 TEST(WithoutEffect, BalancingNeedsTwoWorkersAndItsWindowBalancing) {
@@ -122,11 +92,13 @@ TEST(WithoutEffect, DurabilityWithoutADirectory) {
 }
 
 TEST(WithoutEffect, IsToldAtThePlaceOfTheValue) {
-  const TemporaryFile file{"workers: 2\nexperimental:\n  pools: 9\n"};
+  const TemporaryFile file{"workers: 2\nexperimental:\n  prefetch: {distance: 9}\n"};
   const DaemonOptions options = load(file.path(), std::vector<std::string>{"log.rotate_files=2"}).value();
   const Findings findings = switches_without_effect(options, 2);
   ASSERT_EQ(findings.size(), 2U);
-  EXPECT_EQ(to_string(findings[0]), file.path().string() + ":3:10: experimental.pools: " + kNoBoundWork);
+  EXPECT_EQ(to_string(findings[0]), file.path().string() +
+                                        ":3:24: experimental.prefetch.distance: has no effect: "
+                                        "experimental.prefetch.mode is not distance");
   EXPECT_EQ(to_string(findings[1]), "--set log.rotate_files: has no effect: log.rotate_bytes is off");
 }
 

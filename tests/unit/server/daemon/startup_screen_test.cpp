@@ -155,11 +155,11 @@ TEST_F(StartupScreen, WarnsOfMoreMemoryThanThereIs) {
 }
 
 TEST_F(StartupScreen, WarnsOfSwitchesWithoutEffectAtTheirPlace) {
-  options.pools = 9;
-  options.origins["experimental.pools"] = {.source = "mxkv.yaml", .line = 3, .column = 5};
+  options.prefetch.distance = 9;
+  options.origins["experimental.prefetch.distance"] = {.source = "mxkv.yaml", .line = 3, .column = 5};
   EXPECT_THAT(warnings(),
-              ElementsAre(StartsWith("mxkv.yaml:3:5: experimental.pools: has no effect: no pool")));
-  options.index.leaves = config::leaf_primitive::automatic;
+              ElementsAre(StartsWith("mxkv.yaml:3:5: experimental.prefetch.distance: has no effect: ")));
+  options.prefetch.mode = runtime::prefetch_mode::distance;
   EXPECT_THAT(warnings(), IsEmpty());
 }
 
