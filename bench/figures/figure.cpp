@@ -92,12 +92,17 @@ std::vector<double> Figure::measure(const std::vector<Variant>& variants, const 
   std::vector<double> medians;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     medians.push_back(median(measured[i]));
-    point(variants[i].series, variants[i].x, medians.back(), unit);
+    print(variants[i].series, variants[i].x, medians.back(), unit, measured[i]);
   }
   return medians;
 }
 
 void Figure::point(const std::string& series, const FigureX& x, double y, const std::string& unit) {
+  print(series, x, y, unit, {});
+}
+
+void Figure::print(const std::string& series, const FigureX& x, double y, const std::string& unit,
+                   const std::vector<double>& rounds) {
   nlohmann::ordered_json line{{"figure", name_}, {"series", series}};
   std::visit([&line](const auto& value) { line["x"] = value; }, x);
   line["y"] = y;
@@ -105,6 +110,9 @@ void Figure::point(const std::string& series, const FigureX& x, double y, const 
   line["parameters"] = output_->parameter_values;
   line["machine"] = output_->machine;
   line["commit"] = commit_;
+  if (!rounds.empty()) {
+    line["rounds"] = rounds;
+  }
   std::printf("%s\n", line.dump().c_str());
   std::fflush(stdout);
 }

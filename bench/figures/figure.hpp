@@ -2,7 +2,8 @@
 //
 // A point is one line of JSON: {"figure", "series", "x", "y", "unit", "parameters", "machine", "commit"}. `x`
 // is a number, or a word where the figure compares kinds of things. Variants are measured in turn (A B A B)
-// and the median of the rounds is the point, so that a disturbance of the machine hits all of them.
+// and the median of the rounds is the point, so that a disturbance of the machine hits all of them; "rounds" has
+// their values.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,9 @@ class Figure {
 
  private:
   struct Output;
+  void print(const std::string& series, const FigureX& x, double y, const std::string& unit,
+             const std::vector<double>& rounds);
+
   std::string name_;
   std::uint64_t rounds_ = 5;
   std::string commit_ = "unknown";

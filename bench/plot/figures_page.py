@@ -1,10 +1,11 @@
-"""The page of points of the one form: figure, series, x, y, unit, parameters, machine, commit.
+"""The page of points of the one form: figure, series, x, y, unit, parameters, machine, commit, and perhaps rounds.
 
 A description has the names of the figures, the papers' facts, and the points of ours to compare them with
 (bench/figures/paper.json has the papers', bench/server/run writes its own).
 """
 
 import json
+import re
 
 import charts
 from page import Page
@@ -72,24 +73,44 @@ def _drawn(figure, points):
             yield figure["title"], _lines(figure["title"], mine, figure.get("x_label", ""))
 
 
-def measured(points, ours):
-    """Our value for a fact: {"point": P}, {"ratio": [P, P]} or {"difference": [P, P]}, and perhaps the points' unit."""
-    def value(series, x):
-        return next((point["y"] for point in points if (point["series"], name_of(point["x"])) == (series, x)
+def _measured(points, ours):
+    """Our value for a fact, {"point": P}, {"ratio": [P, P]} or {"difference": [P, P]}, perhaps with the points' unit; its least and
+    greatest value of a round, or None; and the points. None: a point is missing."""
+    def named(series, x):
+        return next((point for point in points if (point["series"], name_of(point["x"])) == (series, x)
                      and ours.get("unit") in (None, point["unit"])), None)
-    if "point" in ours:
-        found = [value(*ours["point"])]
-    else:
-        found = [value(*name) for name in ours.get("ratio") or ours["difference"]]
-    if None in found or ("ratio" in ours and found[1] == 0):
-        return "not measured"
-    if "ratio" in ours:
-        return charts.short_number(found[0] / found[1])
-    return charts.short_number(found[0] - (found[1] if len(found) > 1 else 0))
+    found = [named(*name) for name in ([ours["point"]] if "point" in ours else ours.get("ratio") or ours["difference"])]
+    if None in found or ("ratio" in ours and found[1]["y"] == 0):
+        return None
+
+    def of(values):
+        if "ratio" in ours:
+            return values[0] / values[1]
+        return values[0] - (values[1] if len(values) > 1 else 0)
+    rounds = [of(values) for values in zip(*(point.get("rounds", ()) for point in found))]
+    return of([point["y"] for point in found]), (min(rounds), max(rounds)) if len(rounds) > 1 else None, found
 
 
 def _told(fact, points):
-    return measured(points, fact["ours"]) if "ours" in fact else fact.get("instead", "not measured")
+    """Our value as text, with its spread."""
+    found = _measured(points, fact["ours"]) if "ours" in fact else None
+    if found is None:
+        return fact.get("instead", "not measured")
+    value, spread, _ = found
+    text = charts.short_number(value)
+    return f"{text} ({' to '.join(map(charts.short_number, spread))})" if spread else text
+
+
+def _judged(fact, here, sources):
+    """Whether the number that a text begins with is in line with the paper, and why not or why so different: a text, or one by
+    sources."""
+    why = fact.get("why", "")
+    why = why.get(sources, "") if isinstance(why, dict) else why
+    number = re.match(r"-?[0-9.]+(?:e[+-]?[0-9]+)?(?![kMG0-9])", here)
+    if "holds" not in fact or number is None:
+        return why or "-"
+    least, most = (float("inf") * sign if bound is None else bound for bound, sign in zip(fact["holds"], (-1, 1)))
+    return ("yes" if least <= float(number[0]) <= most else "no") + (f": {why}" if why else "")
 
 
 def _about(points):
@@ -133,12 +154,53 @@ def draw(description, points, note=""):
     return str(page)
 
 
-def table(figures, points):
-    """All facts of the papers' figures, as Markdown."""
-    lines = ["# The papers' figures, repeated", "", "Written by `bench/figures/run`.", "", *[_about(points)][:len(points)], ""]
+def kept_rows(text):
+    """Of a table that was written before: (heading, fact) to our values and their sources, of facts of one name in their order."""
+    rows, heading = {}, ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            heading = line[3:]
+        elif line.startswith("| ") and len(cells := [cell.strip() for cell in line.strip("|").split("|")]) == 5:
+            rows.setdefault((heading, cells[0]), []).append((cells[2], cells[4]))
+    return rows
+
+
+def _matrix(figure, points):
+    """Ratios of one kind for many x, a row each."""
+    matrix = figure["matrix"]
+    lines = [matrix["what"], "", f"| | {' | '.join(column['name'] for column in matrix['columns'])} |",
+             "|---" * (len(matrix["columns"]) + 1) + "|"]
+    for x in matrix["x"]:
+        found = (_measured(points, {"ratio": [[series, x] for series in column["ratio"]], "unit": column["unit"]})
+                 for column in matrix["columns"])
+        lines.append(f"| {x} | {' | '.join('-' if one is None else charts.short_number(one[0]) for one in found)} |")
+    return [*lines, ""]
+
+
+def _kept_matrix(figure, kept):
+    """The lines of the same in a table that was written before."""
+    _, found, rest = kept.partition(figure["matrix"]["what"] + "\n")
+    return [figure["matrix"]["what"], *rest.partition("\n## ")[0].rstrip("\n").splitlines(), ""] if found else []
+
+
+def table(figures, points, kept=""):
+    """All facts of the papers' figures, as Markdown. Facts without points keep their rows of `kept`, an earlier table."""
+    earlier = kept_rows(kept)
+    lines = ["# The papers' figures, repeated", "", "Written by `bench/figures/run`. \"here\" is the median of the rounds, and the least and greatest of one round, where rows say "
+             "so. A row's sources are the commit that was measured.", "",
+             _about(points) if points else next((line for line in kept.splitlines() if " CPUs, " in line), ""), ""]
     for figure in figures:
         mine = [point for point in points if point["figure"] == figure["figure"]]
         lines += [f"## {figure['title']}", "", f"{figure['source']}: {figure['setting']}", "",
-                  "| | the paper | here |", "|---|---|---|",
-                  *(f"| {fact['what']} | {fact['paper']} | {_told(fact, mine)} |" for fact in figure["facts"]), ""]
+                  "| | the paper | here | in line with the paper | sources |", "|---|---|---|---|---|"]
+        for fact in figure["facts"]:
+            here, sources = _told(fact, mine), ", ".join(_once(point["commit"] for point in mine)) or "-"
+            kept_of_name = earlier.get((figure["title"], fact["what"]), [])
+            kept_here = kept_of_name.pop(0) if kept_of_name else (here, "-")
+            if "ours" in fact and _measured(mine, fact["ours"]) is None:
+                here, sources = kept_here
+            lines.append(f"| {fact['what']} | {fact['paper']} | {here} | {_judged(fact, here, sources)} | {sources} |")
+        lines.append("")
+        if "matrix" in figure:
+            lines += _matrix(figure, mine) if mine else _kept_matrix(figure, kept)
     return "\n".join(lines)

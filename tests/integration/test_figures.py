@@ -42,7 +42,9 @@ class FiguresTest(ProgramRun):
             self.assertTrue(lines, figure["figure"])
             for line in lines:
                 point = json.loads(line)
-                self.assertEqual(list(point), list(FIELDS), line)
+                self.assertIn(list(point), (list(FIELDS), [*FIELDS, "rounds"]), line)
+                if "rounds" in point:
+                    self.assertEqual(sorted(point["rounds"])[len(point["rounds"]) // 2], point["y"], line)
                 for field, kind in FIELDS.items():
                     self.assertIsInstance(point[field], kind, line)
                 self.assertEqual(point["figure"], figure["figure"])
@@ -71,7 +73,7 @@ class FiguresTest(ProgramRun):
         sums = {}
         for (series, x), share in shares.items():
             sums.setdefault((series, x.rpartition(", ")[0]), []).append(share)
-        self.assertEqual(len(sums), 12)
+        self.assertEqual(len(sums), 14)
         for (series, name), parts in sums.items():
             self.assertAlmostEqual(sum(parts), 100, delta=0.1, msg=f"{series}, {name}")
             if series == "round robin":
@@ -88,12 +90,12 @@ class FiguresTest(ProgramRun):
                 at = f"{x}, worker {worker}"
                 self.assertAlmostEqual(shares["Toggle, no stealing", at], shares["by the lowest bucket", at], delta=0.01)
         at_random = [shares["by the lowest bucket", f"random, worker {worker}"] for worker in (0, 1)]
-        self.assertGreater(at_random[0], 1.5 * at_random[1], "most tasks span both buckets")
+        self.assertGreater(at_random[0], at_random[1], "of 16 buckets, in turn, lower ones have more tasks")
 
     @unittest.skipUnless(shutil.which("valgrind"), "cache misses are counted by valgrind")
     def test_a_larger_hierarchy_misses_more(self) -> None:
         misses = self.values("toggle-size", "misses of first-level data caches a task")
-        for series in ("round robin", "Toggle", "Toggle, no hosts"):
+        for series in ("round robin", "tasks in one interval queue", "Toggle", "Toggle, no hosts"):
             self.assertGreater(misses[series, 10_000], misses[series, 100] + 1, series)
 
     def test_a_join_has_a_task_for_each_batch(self) -> None:
@@ -126,19 +128,14 @@ class FiguresTest(ProgramRun):
         stalls = self.values("prefetch", "ns an operation stalls (estimate)")
         self.assertEqual(len(stalls), 12)
         for series in ("look-ups, uniform", "look-ups, zipfian", "reads and updates, zipfian"):
-            best = max(rate for (name, mode), rate in rates.items()
-                       if name == series and mode not in ("off", "at-spawn", "auto"))
-            told = self.values("prefetch", "times")["auto / best fixed distance", series]
-            self.assertAlmostEqual(told, rates[series, "auto"] / best, delta=0.02, msg=series)
             cached = rates[series.split(",")[0] + ", cached", "2"]
             self.assertAlmostEqual(stalls[series, "2"], (1 / rates[series, "2"] - 1 / cached) * 1e3, delta=0.1, msg=series)
 
     @unittest.skipUnless(shutil.which("valgrind"), "instructions are counted by valgrind")
     def test_prefetching_costs_instructions(self) -> None:
         counted = self.values("prefetch", "instructions")
-        # At spawn tasks prefetch their lines themselves, in a loop of its own: there is no count to compare.
-        self.assertGreater(counted["instructions of a look-up", "2"], counted["instructions of a look-up", "off"])
-        self.assertGreater(counted["instructions of a look-up", "at-spawn"], 0)
+        for mode in ("2", "at-spawn"):
+            self.assertGreater(counted["instructions of a look-up", mode], counted["instructions of a look-up", "off"], mode)
 
     def test_the_page_is_well_formed_and_has_a_chart_for_each_figure(self) -> None:
         page = xml.etree.ElementTree.fromstring(self.page().split("\n", 1)[1])
@@ -167,11 +164,14 @@ class FiguresTest(ProgramRun):
 
     def test_the_kept_results_are_of_the_same_facts(self) -> None:
         def facts(file):
-            return [line.rsplit(" | ", 1)[0] for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+            rows = [line.split(" | ") for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+            return [row[:2] if len(row) == 5 else row[0] for row in rows]
 
         kept = ROOT / "bench" / "figures" / "RESULTS.md"
         self.assertEqual(facts(kept), facts(self.output / "RESULTS.md"))
-        self.assertNotIn("| not measured |\n", kept.read_text(encoding="utf-8"))
+        for line in kept.read_text(encoding="utf-8").splitlines():
+            if line.startswith("| ") and len(cells := line.split(" | ")) == 5:
+                self.assertTrue(cells[2] != "not measured" or cells[4] == "- |", line)
 
     def test_an_unknown_figure_is_refused(self) -> None:
         refused = self.run_program("--only", "none")

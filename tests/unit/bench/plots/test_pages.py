@@ -86,6 +86,25 @@ class FiguresTest(PageCase):
         page = self.page("figures", self.description(fact), self.file("p.jsonl", point("a", 16, 9), point("a", 0.5, 2)))
         self.assertIn(["d", "-", "7"], self.rows(page))
 
+    def test_a_table_judges_each_fact_by_its_bounds_and_keeps_rows_without_points(self):
+        facts = [{**self.FACT, "holds": [1.2, None], "why": {"abc": "weaker"}}, {**self.FACT, "what": "x", "holds": [None, 1.2]},
+                 {**self.FACT, "what": "old", "ours": {"point": ["gone", "off"]}, "holds": [5, None]}]
+        matrix = {"what": "M", "x": ["off", "none"], "columns": [{"name": "a / b", "ratio": ["a", "b"], "unit": "ns"}]}
+        first = {**point("a", "off", 3), "rounds": [2, 3, 4]}
+        points = self.file("p.jsonl", first, {**point("b", "off", 2), "rounds": [2, 2, 2]})
+        kept = self.folder / "kept.md"
+        kept.write_text("## A <figure>\n| old | 1.45 | 4.9 (4 to 6) | - | earlier |\n", encoding="utf-8")
+        table = self.folder / "table.md"
+        self.page("figures", self.description(*facts, matrix=matrix), points, "--table", table, "--kept", kept)
+        text = table.read_text(encoding="utf-8")
+        self.assertIn("\n| w | 1.45 | 1.5 (1 to 2) | yes: weaker | abc |\n", text)
+        self.assertIn("\n| x | 1.45 | 1.5 (1 to 2) | no | abc |\n", text)
+        self.assertIn("\n| old | 1.45 | 4.9 (4 to 6) | no | earlier |\n", text)
+        self.assertIn("\n| off | 1.5 |\n| none | - |\n", text)
+        kept.write_text(text, encoding="utf-8")
+        self.page("figures", self.description(*facts, matrix=matrix), "--table", table, "--kept", kept)
+        self.assertEqual(table.read_text(encoding="utf-8"), text, "without points all is kept")
+
     def test_what_was_not_measured_is_said(self):
         page = self.page("figures", self.description(self.FACT, {"what": "v", "paper": "2", "instead": "no <counters>"}))
         self.assertIn(["w", "1.45", "not measured"], self.rows(page))
