@@ -121,7 +121,7 @@ bool ItemLoader::item(const StoredItem& stored) {
       return true;
     }
   }
-  if (facts_of(stored).score > limits_.most_score) {
+  if (is_worse_than_line(stored)) {
     return refused(stored);
   }
   runtime::Worker& worker = run_.worker();
@@ -146,6 +146,20 @@ bool ItemLoader::item(const StoredItem& stored) {
   ++items_;
   bytes_ += item->memory_bytes();
   return true;
+}
+
+/// Of the items at the line it wants the line's part, evenly spread over the keys.
+bool ItemLoader::is_worse_than_line(const StoredItem& stored) noexcept {
+  const double score = facts_of(stored).score;
+  if (score != limits_.line.score) [[likely]] {
+    return score > limits_.line.score;
+  }
+  owed_ += limits_.line.part_at_it;
+  if (owed_ < 1) {
+    return true;
+  }
+  owed_ -= 1;
+  return false;
 }
 
 ItemFacts ItemLoader::facts_of(const StoredItem& stored) const noexcept {

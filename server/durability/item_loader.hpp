@@ -27,9 +27,9 @@ namespace mxkv::server {
 struct LoadLimits {
   /// Takes the keys of items that do not fit. Null: the load ends at the first item without memory.
   LeftOutKeys* left_out = nullptr;
-  std::uint64_t now_us = 0;                                     ///< of the scores
-  bool weighs_size = true;                                      ///< as Store::weighs_size()
-  double most_score = std::numeric_limits<double>::infinity();  ///< items with greater scores are left out
+  std::uint64_t now_us = 0;  ///< of the scores
+  bool weighs_size = true;   ///< as Store::weighs_size()
+  ScoreLine line;            ///< other items are left out
 };
 
 /// One thread's part of a load that measures how much fits. It loads items in the order of their keys until
@@ -63,6 +63,7 @@ class ItemLoader final : public ReplaySink {
  private:
   /// Leaves the item out, or ends the trial or the load.
   bool refused(const StoredItem& stored);
+  [[nodiscard]] bool is_worse_than_line(const StoredItem& stored) noexcept;
   [[nodiscard]] ItemFacts facts_of(const StoredItem& stored) const noexcept;
 
   index::LeafRun<ItemTraits>& run_;
@@ -73,6 +74,7 @@ class ItemLoader final : public ReplaySink {
   std::uint64_t bytes_ = 0;
   std::uint64_t greatest_order_ = 0;
   std::uint32_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
+  double owed_ = 0;  ///< of the items at the line
   bool out_of_memory_ = false;
 };
 

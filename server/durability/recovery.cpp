@@ -57,7 +57,10 @@ class Recovery {
     begin_time();
     result_.journal_seconds = seconds();
     gather_operations();
-    wrong = options_.left_out != nullptr ? load_what_fits(tick) : load(nullptr);
+    wrong = options_.left_out != nullptr ? load_what_fits(tick) : load(false);
+    if (wrong.empty() && is_short_) {
+      wrong = no_memory();
+    }
     if (wrong.empty()) {
       settle();
     }
@@ -158,23 +161,28 @@ class Recovery {
   }
 
   /// A cache first tries to load everything. If that does not fit, the trial has measured how much does, and
-  /// the scores of all items; then only those that eviction would keep are loaded.
+  /// the scores of all items; then only those that eviction would keep are loaded. If these do not fit either,
+  /// because memory is cut up otherwise than in the trial, fewer are loaded, in the end none.
   std::string load_what_fits(const std::function<void()>& tick) {
-    std::atomic<bool> is_short{false};
-    std::string wrong = load(&is_short);
-    if (!wrong.empty() || !is_short.load(std::memory_order_relaxed)) {
-      return wrong;
+    constexpr double kFewer = 0.75;
+    std::string wrong = load(true);
+    for (double part = 1; wrong.empty() && is_short_; part *= kFewer) {
+      runs_.clear();
+      ranges_done_.store(0);
+      items_.store(0);
+      line_ = sample_.line(part);
+      wrong = input_.deal_records(workers(), tick);
+      if (wrong.empty()) {
+        wrong = load(false);
+      }
     }
-    runs_.clear();
-    ranges_done_.store(0);
-    items_.store(0);
-    wrong = input_.deal_records(workers(), tick);
-    return wrong.empty() ? load(nullptr) : wrong;
+    return wrong;
   }
 
-  /// `is_short`: given for a trial, whose items are dropped if it becomes true.
-  std::string load(std::atomic<bool>* is_short) {
+  /// Sets is_short_ if memory did not suffice. A trial stops to load items then, and notes their scores.
+  std::string load(bool is_trial) {
     MXKV_ASSERT(runs_.empty() && range_count_ > 0, "a trial's items are dropped before others are loaded");
+    is_short_.store(false);
     const double begin = seconds();
     runs_.resize(range_count_);
     Turns turns{range_count_};
@@ -182,7 +190,7 @@ class Recovery {
     side_by_side(
         std::min(workers(), range_count_),
         [&](std::size_t i) {
-          shares[i].trial.is_short = is_short;
+          shares[i].trial.is_short = is_trial ? &is_short_ : nullptr;
           for (std::size_t range = 0; !failed_.load(std::memory_order_relaxed) && turns.next(range);) {
             if (!load_range(range, worker(i), shares[i])) {
               failed_.store(true, std::memory_order_relaxed);
@@ -197,26 +205,28 @@ class Recovery {
       }
     }
     MXKV_ASSERT(ranges_done_.load() == range_count_, "items of all key ranges were loaded");
-    if (is_short != nullptr && is_short->load(std::memory_order_relaxed)) {
-      ScoreSample& sample = shares.front().trial.sample;
-      for (std::size_t i = 1; i < shares.size(); ++i) {
-        sample.take(shares[i].trial.sample);
+    if (is_trial) {
+      for (const Share& share : shares) {
+        sample_.take(share.trial.sample);
       }
-      most_score_ = sample.most_score();
-      return {};
     }
-    for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (!is_short_ && !finish_tree()) {
+      is_short_.store(true);
+    }
+    for (std::size_t i = 0; !is_short_ && i < shares.size(); ++i) {
       add_up(shares[i]);
     }
-    if (missing_bytes_.load() != 0) {
-      return no_memory();
-    }
+    return {};
+  }
+
+  /// False: out of memory.
+  bool finish_tree() {
     std::vector<Run*> runs;
     for (const auto& run : runs_) {
       MXKV_ASSERT(run != nullptr, "each key range has a run");
       runs.push_back(run.get());
     }
-    return index::BulkLoader<ItemTraits>::finish(store_.tree(), runs) ? std::string{} : no_memory();
+    return missing_bytes_.load() == 0 && index::BulkLoader<ItemTraits>::finish(store_.tree(), runs);
   }
 
   bool load_range(std::size_t range, runtime::Worker& worker, Share& share) {
@@ -224,7 +234,7 @@ class Recovery {
     const LoadLimits limits{.left_out = options_.left_out != nullptr ? &share.left_out : nullptr,
                             .now_us = now_us_,
                             .weighs_size = store_.weighs_size(),
-                            .most_score = most_score_};
+                            .line = line_};
     ItemLoader loader{*runs_[range], limits, runtime().clock(),
                       share.trial.is_short != nullptr ? &share.trial : nullptr};
     // After the first item without room, the rest is only measured: the error says how much all of them need.
@@ -331,13 +341,15 @@ class Recovery {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::uint64_t now_us_ = 0;  ///< steady
   RangeOperations operations_;
-  double most_score_ = std::numeric_limits<double>::infinity();  ///< items with greater scores are left out
+  ScoreSample sample_;  ///< of the trial
+  ScoreLine line_;      ///< of the items to load
   std::size_t range_count_ = 0;
   std::vector<std::unique_ptr<Run>> runs_;
   std::uint64_t first_expiry_ = std::numeric_limits<std::uint32_t>::max();
   Recovered result_;
   // Relaxed: figures, and a flag to end early.
   std::atomic<bool> failed_{false};
+  std::atomic<bool> is_short_{false};            // memory did not suffice
   std::atomic<std::uint64_t> missing_bytes_{0};  // of items without room
   std::atomic<std::uint64_t> ranges_done_{0};
   std::atomic<std::uint64_t> items_{0};

@@ -1,5 +1,6 @@
 // The scores of the items that a start finds (eviction_scores.hpp), and the bytes of them that fit into
-// memory. If not all fit, the sample shows from which score on items are left out.
+// memory. If not all fit, the sample shows from which score on items are left out, and how many of the items with
+// exactly that score: thousands of items may be equally good.
 //
 // A full sample is thinned: every second item goes, and from then on half as many are noted. So it is exact
 // for few items, and at most a percent off for many.
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace mxkv::server {
@@ -15,6 +17,12 @@ namespace mxkv::server {
 struct ItemFacts {
   double score = 0;
   std::uint64_t bytes = 0;
+};
+
+/// The items that a load takes: all with lower scores, and of those with exactly this score a part.
+struct ScoreLine {
+  double score = std::numeric_limits<double>::infinity();
+  double part_at_it = 1;  ///< 0 to 1
 };
 
 /// Thread-safety: none, like a plain value.
@@ -40,30 +48,29 @@ class ScoreSample {
     fitted_bytes_ += other.fitted_bytes_;
   }
 
-  /// The items with this score or a lower one have about as many bytes as fitted.
-  [[nodiscard]] double most_score() {
-    std::sort(sample_.begin(), sample_.end(),
-              [](const ItemFacts& a, const ItemFacts& b) { return a.score < b.score; });
-    // The sample's error, and spans that end up less full, must not push out better items; and the tree above the
-    // leaves needs memory, too.
+  /// The best items, with about this part of the bytes that fitted. Less than `part`, because the sample's error, and
+  /// spans that end up less full, must not push out better items, and the tree above the leaves needs memory, too.
+  [[nodiscard]] ScoreLine line(double part) {
+    std::ranges::sort(sample_, {}, &ItemFacts::score);
     constexpr double kSure = 0.985;
     constexpr double kApart = 1 << 20U;
-    const double part =
-        static_cast<double>(fitted_bytes_) / static_cast<double>(std::max<std::uint64_t>(found_bytes_, 1));
-    double all = 0;
+    double room = -kApart;
     for (const ItemFacts& facts : sample_) {
-      all += static_cast<double>(facts.bytes);
+      room += static_cast<double>(facts.bytes) * part * kSure * static_cast<double>(fitted_bytes_) /
+              static_cast<double>(std::max<std::uint64_t>(found_bytes_, 1));
     }
-    double bytes = 0;
-    double previous = 0;
-    for (const ItemFacts& facts : sample_) {
-      bytes += static_cast<double>(facts.bytes);
-      if (bytes > all * part * kSure - kApart) {
-        return previous;
+    for (auto tie = sample_.begin(); tie != sample_.end();) {
+      double bytes = 0;
+      const double score = tie->score;
+      for (; tie != sample_.end() && tie->score == score; ++tie) {
+        bytes += static_cast<double>(tie->bytes);
       }
-      previous = facts.score;
+      if (bytes > room) {
+        return {.score = score, .part_at_it = std::max(room, 0.0) / bytes};
+      }
+      room -= bytes;
     }
-    return previous;
+    return {};
   }
 
  private:

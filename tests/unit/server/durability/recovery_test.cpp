@@ -134,6 +134,33 @@ TEST(Recovery, WithLessMemoryThanDataKeepsWhatEvictionWouldKeep) {
   EXPECT_EQ(read, std::size_t{kEach});
 }
 
+// Items that were all set in one moment. If all of them are tried, none of the memory is left for the upper tree.
+TEST(Recovery, EquallyGoodItemsLeaveMemoryForTheTreeAboveThem) {
+  for (const std::size_t bytes : {100U, 500U, 2000U}) {
+    SCOPED_TRACE(bytes);
+    KeptDisk disk;
+    const std::size_t count = (std::size_t{24} << 20U) / (bytes + 60);
+    {
+      RecordedStore recorded{disk, kNow};
+      for (std::size_t i = 0; i < count; ++i) {
+        ASSERT_EQ(recorded.store.ask("set key:" + std::to_string(i) + " 0 0 " + std::to_string(bytes) +
+                                     "\r\n" + std::string(bytes, 'v') + "\r\n"),
+                  "STORED\r\n");
+      }
+      recorded.checkpointer->begin();
+      recorded.finish_checkpoint();
+    }
+    TextStore store{1, std::size_t{16} << 20U};
+    LeftOutKeys left_out;
+    const auto recovered = recover_into(store, disk, {.left_out = &left_out});
+    ASSERT_TRUE(recovered.ok()) << recovered.error().message;
+    EXPECT_EQ(recovered.value().items + left_out.size(), count);
+    EXPECT_GT(recovered.value().items, count / 3);
+    EXPECT_EQ(store.items().size(), recovered.value().items);
+    EXPECT_EQ(wrong_count(store.store), "") << "items of earlier tries count no more";
+  }
+}
+
 TEST(Recovery, AFullCacheComesBackWholeAtTheSameLimit) {
   constexpr std::size_t kLimit = std::size_t{24} << 20U;
   for (const bool checkpoint : {false, true}) {
