@@ -1,7 +1,6 @@
 #include "server/store/upkeep/eviction.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -10,15 +9,13 @@
 #include "server/store/core/store_state.hpp"
 #include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/eviction_walk.hpp"
 #include "server/store/upkeep/ghosts.hpp"
-#include "server/store/upkeep/later_task.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 
 namespace mxkv::server {
 
 namespace {
-
-using runtime::step;
 
 constexpr std::uint64_t kLookAgainNs = 1'000'000;
 constexpr std::uint64_t kUntilWalkEnds = std::numeric_limits<std::uint64_t>::max();
@@ -55,76 +52,7 @@ constexpr double kUsualPart = 0.1;
 constexpr double kLargePart = 0.5;
 /// The largest part of the large values met that one walk removes.
 constexpr double kMostOfLarge = 0.5;
-/// Each walk over all leaves that finds too little doubles that part; after this many, the walk removes
-/// everything.
-constexpr int kMostFruitless = 4;
-
-/// Walks over leaves until enough removals were started, or to the end.
-class EvictionWalk final : public index::ScanTask<EvictionWalk, ItemTraits> {
-  using Base = index::ScanTask<EvictionWalk, ItemTraits>;
-
- public:
-  static constexpr const char* kName = "walk for eviction";
-
-  EvictionWalk(const runtime::TaskClass* task_class, ItemTree& tree, Eviction& eviction) noexcept
-      : Base(task_class, tree), eviction_(eviction) {
-    set_key(eviction.hand());
-  }
-
-  [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
-  void set_key(std::string_view key) noexcept { key_.set(key); }
-  [[nodiscard]] bool backward() const noexcept { return false; }
-  bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
-    if (pace_.is_too_fast(worker)) [[unlikely]] {
-      set_key(ItemRecord::item(value)->key());
-      pauses_ = true;
-      return false;
-    }
-    const Item& item = *ItemRecord::item(value);
-    Eviction::verdict verdict = Eviction::verdict::goes;
-    if (is_live(item, worker)) {
-      verdict = eviction_.judge(item, worker.local<WorkerContext>().store->quotas(), worker.now_us());
-    }
-    if (verdict == Eviction::verdict::stays) {
-      return true;
-    }
-    if (verdict == Eviction::verdict::moves) {
-      pace_.started();
-      start_move(worker, value);
-      return true;
-    }
-    pace_.started();
-    start_eviction(worker, value);
-    const bool more = eviction_.started(item.memory_bytes());
-    if (!more) {
-      set_key(item.key());
-    }
-    return more;
-  }
-  step finished(bool exhausted, runtime::Worker& worker) {
-    if (pauses_) {
-      eviction_.pauses(key());
-      auto* const rest = worker.create<EvictionWalk>(this->tree(), eviction_);
-      worker.spawn(worker.create<LaterTask<EvictionWalk>>(*rest));
-      return step::done;
-    }
-    eviction_.ended(exhausted ? std::string_view{} : key(), worker);
-    return step::done;
-  }
-
- private:
-  Eviction& eviction_;
-  WalkPace pace_;
-  bool pauses_ = false;
-  HeldKey key_;
-};
-
-static_assert(sizeof(EvictionWalk) <= runtime::kLargestTaskBytes);
-
-/// The part to remove after so many walks over all leaves that found too little.
-double bolder(double part, int fruitless_laps) noexcept {
-  return fruitless_laps == kMostFruitless ? 1 : std::min(1.0, std::ldexp(part, fruitless_laps));
-}
+static_assert(sizeof(EvictionWalk<Eviction>) <= runtime::kLargestTaskBytes);
 
 }  // namespace
 
@@ -149,15 +77,19 @@ bool Eviction::refused(runtime::Worker& worker, shortage what) noexcept {
   return walks || now < since + kPatienceNs;
 }
 
-Eviction::verdict Eviction::judge(const Item& item, const Quotas* quotas, std::uint64_t now_us) noexcept {
+walk_verdict Eviction::judge(const Item& item, runtime::Worker& worker) noexcept {
   MXKV_DCHECK(purpose_ != purpose::none, "items are judged by a walk that has a purpose");
+  if (!is_live(item, worker)) {
+    return walk_verdict::goes;
+  }
+  const Quotas* const quotas = worker.local<WorkerContext>().store->quotas();
   // If walks over all other items were not enough, nothing is kept: no write fails so that others keep memory.
   if (quotas != nullptr && fruitless_laps_ < kMostFruitless && quotas->keeps(item.key())) {
     MXKV_PATH(eviction_keeps);
-    return purpose_ == purpose::spans ? moves_or_stays(item) : verdict::stays;
+    return purpose_ == purpose::spans ? moves_or_stays(item) : walk_verdict::stays;
   }
-  const EvictionScores::Seen seen = EvictionScores::seen(
-      item.idle_us(now_us), item.reads(), weighs_size_ ? item.memory_bytes() + kBesideItem : 0);
+  const std::uint64_t now_us = worker.now_us();
+  const EvictionScores::Seen seen = this->seen(item, now_us);
   const bool large = item.large();
   scores_.note(seen, now_us);
   if (large) {
@@ -165,10 +97,10 @@ Eviction::verdict Eviction::judge(const Item& item, const Quotas* quotas, std::u
   }
   if (purpose_ == purpose::census) {
     large_items_ += large ? 1 : 0;
-    return verdict::stays;
+    return walk_verdict::stays;
   }
   if (purpose_ == purpose::chunks && !large) {
-    return verdict::stays;
+    return walk_verdict::stays;
   }
   const bool is_worst = (purpose_ == purpose::chunks ? large_scores_ : scores_).is_worst(seen);
   if (is_for_some()) {
@@ -178,28 +110,28 @@ Eviction::verdict Eviction::judge(const Item& item, const Quotas* quotas, std::u
         large_scores_.forget(seen);
       }
     }
-    return is_worst ? verdict::goes : verdict::stays;
+    return is_worst ? walk_verdict::goes : walk_verdict::stays;
   }
   if (is_worst) {
     // Does not forget the item: a walk for spans removes a fixed part of a lap, and forgetting would move the
     // line so that more items are removed.
-    return verdict::goes;
+    return walk_verdict::goes;
   }
   return moves_or_stays(item);
 }
 
 /// For an item that a walk for spans does not remove.
-Eviction::verdict Eviction::moves_or_stays(const Item& item) const noexcept {
+walk_verdict Eviction::moves_or_stays(const Item& item) const noexcept {
   const std::uint64_t span = reinterpret_cast<std::uint64_t>(&item) / runtime::kSpanBytes;
   const auto group = static_cast<std::uint8_t>(span * kScatter >> 56U);
-  return static_cast<std::uint8_t>(group - first_marked_) < marked_ ? verdict::moves : verdict::stays;
+  return static_cast<std::uint8_t>(group - first_marked_) < marked_ ? walk_verdict::moves
+                                                                    : walk_verdict::stays;
 }
 
 bool Eviction::started(std::size_t bytes) noexcept {
   MXKV_DCHECK(purpose_ != purpose::none, "removals are started by a walk");
   removed_ = true;
-  missing_ -= std::min<std::uint64_t>(missing_, bytes);
-  return !is_for_some() || missing_ > 0;
+  return removes(bytes) || !is_for_some();
 }
 
 /// Whether the walk ends when it has removed enough.
@@ -210,8 +142,7 @@ bool Eviction::is_for_some() const noexcept {
 void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   MXKV_ASSERT(purpose_ != purpose::none, "a walk ends once");
   MXKV_ASSERT(next_look_ns_ == kUntilWalkEnds, "nothing is looked for while a walk is under way");
-  MXKV_ASSERT(key.size() <= hand_.size(), "the hand stops at a key");
-  hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
+  hand_.set(key);
   next_look_ns_ = last_walk_ns_ = now_ns(worker);
   if (is_for_some()) {
     if (!removed_) {
@@ -224,11 +155,7 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
         next_chunks_ns_ = next_look_ns_ + kGiveBackSoonNs;  // and no large item is left
       }
     }
-    if (missing_ == 0) {
-      fruitless_laps_ = 0;
-    } else if (whole_lap_ && fruitless_laps_ < kMostFruitless) {
-      ++fruitless_laps_;
-    }
+    judge_lap();
   }
   if (removed_) {
     removed_ = false;
@@ -245,25 +172,19 @@ void Eviction::ended(std::string_view key, runtime::Worker& worker) noexcept {
   }
 }
 
-void Eviction::pauses(std::string_view key) noexcept {
-  MXKV_ASSERT(purpose_ != purpose::none, "a walk that pauses has not ended");
-  MXKV_ASSERT(key.size() <= hand_.size(), "the hand stops at a key");
-  hand_bytes_ = static_cast<std::uint8_t>(key.copy(hand_.data(), key.size()));
-}
-
 void Eviction::walk(purpose why, StoreState& store, runtime::Worker& worker) {
   MXKV_ASSERT(purpose_ == purpose::none, "a worker walks for one thing at a time");
   MXKV_ASSERT(!removed_, "what an earlier walk removed was told of");
   purpose_ = why;
   next_look_ns_ = kUntilWalkEnds;
   if (!is_for_some()) {
-    hand_bytes_ = 0;  // over all leaves
+    hand_.set({});  // over all leaves
   }
   MXKV_ASSERT(!is_for_some() || missing_ > 0, "a walk that ends when it has enough lacks something");
-  whole_lap_ = hand_bytes_ == 0;
+  whole_lap_ = hand_.view().empty();
   worker.local<WorkerContext>().counters.count(why == purpose::spans ? counter::span_walks
                                                                      : counter::idle_walks);
-  worker.create<EvictionWalk>(store.tree(), *this)->start(worker);
+  worker.create<EvictionWalk<Eviction>>(store.tree(), *this)->start(worker);
 }
 
 bool Eviction::anyone_waits(const runtime::Worker& worker) const noexcept {
@@ -328,7 +249,7 @@ void Eviction::begin(StoreState& store, runtime::Worker& worker) {
   }
   missing_ = headroom - free + headroom / 4;
   const double part = unused + spare < headroom / 4 ? kLargePart : kUsualPart;
-  scores_.set_part(bolder(part, fruitless_laps_), worker.now_us());
+  scores_.set_part(bolder(part), worker.now_us());
   walk(purpose::idle, store, worker);
 }
 
@@ -344,7 +265,7 @@ bool Eviction::begin_chunks(std::size_t headroom, StoreState& store, runtime::Wo
   }
   missing_ = headroom - coming;
   // Never all of them: the latest large values stay, however fast others come.
-  large_scores_.set_part(std::min(bolder(kUsualPart, fruitless_laps_), kMostOfLarge), worker.now_us());
+  large_scores_.set_part(std::min(bolder(kUsualPart), kMostOfLarge), worker.now_us());
   walk(purpose::chunks, store, worker);
   return true;
 }

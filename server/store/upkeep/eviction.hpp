@@ -24,14 +24,13 @@
 // empties twice as many spans as the last one.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string_view>
 
-#include "protocol/request.hpp"
 #include "server/store/upkeep/eviction_scores.hpp"
 #include "server/store/upkeep/shortage.hpp"
+#include "server/store/upkeep/walk_hand.hpp"
 
 namespace mxkv::runtime {
 class Worker;
@@ -40,7 +39,6 @@ class Worker;
 namespace mxkv::server {
 
 class Item;
-class Quotas;
 class StoreState;
 
 /// State that the workers share. Relaxed: it orders nothing.
@@ -52,8 +50,10 @@ struct EvictionShared {
 };
 
 /// One per worker. Thread-safety: owner worker only.
-class Eviction {
+class Eviction final : public WalkHand {
  public:
+  static constexpr const char* kWalk = "walk for eviction";
+
   explicit Eviction(EvictionShared& shared) noexcept : shared_(shared) {}
 
   /// Call it often; it looks at the heap every millisecond.
@@ -70,19 +70,11 @@ class Eviction {
   /// long and no walk is under way that may help.
   [[nodiscard]] bool refused(runtime::Worker& worker, shortage what) noexcept;
 
-  // For the walk.
+  // For the walk, see eviction_walk.hpp.
 
-  enum class verdict : std::uint8_t { stays, goes, moves };
-  /// What to do with an item that the walk meets. `quotas`: of the store; null: there are none.
-  [[nodiscard]] verdict judge(const Item& item, const Quotas* quotas, std::uint64_t now_us) noexcept;
-  /// The walk started to remove an item of so many bytes. False: that is enough.
+  [[nodiscard]] walk_verdict judge(const Item& item, runtime::Worker& worker) noexcept;
   [[nodiscard]] bool started(std::size_t bytes) noexcept;
-  /// The walk has ended, at this key or behind the last one (empty).
   void ended(std::string_view key, runtime::Worker& worker) noexcept;
-  /// The walk pauses, and continues at this key.
-  void pauses(std::string_view key) noexcept;
-  /// The key at which the walk begins.
-  [[nodiscard]] std::string_view hand() const noexcept { return {hand_.data(), hand_bytes_}; }
 
  private:
   enum class purpose : std::uint8_t { none, census, idle, chunks, spans };
@@ -96,7 +88,7 @@ class Eviction {
   [[nodiscard]] bool begin_chunks(std::size_t headroom, StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool begin_giving_back(StoreState& store, runtime::Worker& worker);
   [[nodiscard]] bool is_for_some() const noexcept;
-  [[nodiscard]] verdict moves_or_stays(const Item& item) const noexcept;
+  [[nodiscard]] walk_verdict moves_or_stays(const Item& item) const noexcept;
   void walk(purpose why, StoreState& store, runtime::Worker& worker);
 
   EvictionShared& shared_;
@@ -109,22 +101,16 @@ class Eviction {
   bool wants_spans_ = false;          ///< a block was refused
   bool wants_chunks_ = false;         ///< a chunk was refused
   std::uint64_t last_refusal_ns_ = 0;
-  std::uint64_t missing_ = 0;  ///< bytes that the walk still has to remove
   EvictionScores scores_;
   EvictionScores large_scores_;                ///< of large values
   std::uint64_t large_items_ = 0;              ///< large values that the census met
   std::uint64_t flushes_ = ~std::uint64_t{0};  ///< flushes before the items in `scores_`
   std::uint64_t added_ = 0;                    ///< items ever added, at the last census
-  int fruitless_laps_ = 0;                     ///< of walks for idle or large items, in a row
-  bool whole_lap_ = false;                     ///< the walk goes over all leaves
   bool removed_ = false;                       ///< by this walk
-  bool weighs_size_ = true;                    ///< what `scores_` weighs; an option may have changed since
   purpose purpose_ = purpose::none;            ///< of the walk
   bool second_walk_ = false;                   ///< a second one for the same spans
   std::uint8_t first_marked_ = 0;              ///< of 256 groups of spans, the marked ones are to be emptied
   std::uint8_t marked_ = 0;
-  std::uint8_t hand_bytes_ = 0;
-  std::array<char, protocol::kMaxKeyBytes> hand_{};
 };
 
 }  // namespace mxkv::server

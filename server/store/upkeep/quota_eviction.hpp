@@ -12,14 +12,16 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string_view>
 
 #include "runtime/scheduler/worker.hpp"
 #include "server/store/core/quotas.hpp"
-#include "server/store/core/store_task.hpp"
+#include "server/store/core/store_state.hpp"
 #include "server/store/upkeep/eviction.hpp"
 #include "server/store/upkeep/eviction_scores.hpp"
+#include "server/store/upkeep/walk_hand.hpp"
 
 namespace mxkv::server {
 
@@ -35,7 +37,43 @@ class QuotaLook {
   std::uint64_t next_ns_ = 0;
 };
 
-/// One a store. Thread-safety: any worker. A quota's hand is its walk's, of which there is one at a time.
+/// What the walks of one quota know, of which there is one at a time. Thread-safety: any worker begins a walk; the rest
+/// belongs to the walk.
+class QuotaHand final : public WalkHand {
+ public:
+  static constexpr const char* kWalk = "walk of a quota";
+
+  QuotaHand(StoreState& store, const EvictionShared& eviction, std::size_t quota) noexcept
+      : store_(store), quotas_(*store.quotas()), eviction_(eviction), quota_(quota) {}
+
+  /// Begins a walk if none is under way, and there is something to learn or to remove.
+  void begin(std::uint64_t charge, runtime::Worker& worker);
+
+  // For the walk, see eviction_walk.hpp.
+
+  [[nodiscard]] walk_verdict judge(const Item& item, runtime::Worker& worker) noexcept;
+  [[nodiscard]] bool started(std::size_t bytes) noexcept { return removes(bytes + kBesideItem) || learns_; }
+  void ended(std::string_view key, runtime::Worker& worker) noexcept;
+
+ private:
+  [[nodiscard]] std::string_view prefix() const noexcept { return quotas_.prefixes().at(quota_); }
+  [[nodiscard]] std::uint64_t sets() const noexcept { return quotas_.total(quota_, quota_count::sets); }
+  [[nodiscard]] bool prepare(std::uint64_t charge, runtime::Worker& worker);
+
+  StoreState& store_;
+  Quotas& quotas_;
+  const EvictionShared& eviction_;
+  std::size_t quota_;
+  std::atomic<bool> walks_{false};  ///< acquire and release: hands all the rest from walk to walk
+  bool learns_ = false;             ///< the walk notes scores, and removes no live item
+  bool learnt_ = false;             ///< a walk has noted scores
+  std::uint64_t learnt_at_ = 0;     ///< quota_count::sets at the end of the last walk
+  /// The walk's removals have ended when the store has ended so many background writes.
+  std::uint64_t settled_at_ = 0;
+  std::unique_ptr<EvictionScores> scores_;
+};
+
+/// One a store. Thread-safety: any worker.
 class QuotaEviction {
  public:
   QuotaEviction(StoreState& store, const EvictionShared& eviction);
@@ -43,41 +81,10 @@ class QuotaEviction {
   /// Publishes the worker's changes, and begins walks for quotas above their limits.
   void look(runtime::Worker& worker);
 
-  /// What a walk of one quota knows. The quota's walk only; `walks` by any worker.
-  struct Hand {
-    std::atomic<bool> walks{false};  ///< acquire and release: hands all the rest from walk to walk
-    bool learns = false;             ///< the walk notes scores, and removes nothing
-    bool learnt = false;             ///< a walk has noted scores
-    std::uint64_t learnt_at = 0;     ///< quota_count::sets at the end of the last walk
-    bool whole_lap = false;          ///< the walk began at the first key
-    bool weighs_size = true;
-    int fruitless_laps = 0;     ///< in a row
-    std::uint64_t missing = 0;  ///< bytes that the walk still has to remove
-    /// The walk's removals have ended when the store has ended so many background writes.
-    std::uint64_t settled_at = 0;
-    std::unique_ptr<EvictionScores> scores;
-    HeldKey key;  ///< where the walk goes on; empty: at the first key
-  };
-  [[nodiscard]] Hand& hand(std::size_t quota) noexcept { return hands_[quota]; }
-  [[nodiscard]] const Quotas& quotas() const noexcept { return quotas_; }
-  /// Whether an item that a walk meets has to go.
-  [[nodiscard]] bool removes(std::size_t quota, const Item& item, std::uint64_t now_us) noexcept;
-  /// Whether a walk that learns has to end, because the limit was reached.
-  [[nodiscard]] bool learnt_enough(std::size_t quota) noexcept;
-  /// The walk has ended, at this key or behind the last one (empty).
-  void ended(std::size_t quota, std::string_view key) noexcept;
-
  private:
-  void begin(std::size_t quota, std::uint64_t charge, runtime::Worker& worker);
-  [[nodiscard]] std::uint64_t sets(std::size_t quota) const noexcept {
-    return quotas_.total(quota, quota_count::sets);
-  }
-  [[nodiscard]] bool prepare(std::size_t quota, std::uint64_t charge, runtime::Worker& worker);
-
   StoreState& store_;
   Quotas& quotas_;
-  const EvictionShared& eviction_;
-  std::unique_ptr<Hand[]> hands_;
+  std::deque<QuotaHand> hands_;
 };
 
 }  // namespace mxkv::server
