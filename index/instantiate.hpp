@@ -9,6 +9,7 @@
 
 #include "index/absorb.hpp"
 #include "index/insert_plan.hpp"
+#include "index/merge_task.hpp"
 #include "index/overflow_plan.hpp"
 #include "index/search.hpp"
 #include "index/separator_task.hpp"
@@ -24,6 +25,7 @@
   keyword template struct ::mxkv::index::Search<Traits>;                                                 \
   keyword template class ::mxkv::index::InsertPlan<Traits>;                                              \
   keyword template class ::mxkv::index::OverflowPlan<Traits>;                                            \
+  keyword template class ::mxkv::index::MergePlan<Traits>;                                               \
   keyword template struct ::mxkv::index::Absorb<Traits>;                                                 \
   keyword template void ::mxkv::index::detail::tear_down<Traits>(::mxkv::runtime::Worker&, void*);       \
   keyword template void ::mxkv::index::detail::post_separator<Traits>(                                   \
@@ -32,6 +34,9 @@
   keyword template void ::mxkv::index::detail::start_unlink<Traits>(                                     \
       ::mxkv::index::Tree<Traits>&, ::mxkv::index::Node<Traits::Shape>&, const ::mxkv::runtime::MxTask&, \
       ::mxkv::runtime::Worker&);                                                                         \
+  keyword template unsigned ::mxkv::index::spawn_merges<Traits>(                                         \
+      ::mxkv::index::Tree<Traits>&, ::mxkv::index::Node<Traits::Shape>&, const ::mxkv::index::Entries&,  \
+      const ::mxkv::runtime::MxTask&, ::mxkv::runtime::Worker&);                                         \
   keyword template void ::mxkv::index::spawn_separator<Traits>(                                          \
       ::mxkv::index::Tree<Traits>&, ::mxkv::index::InsertPlan<Traits>&, unsigned,                        \
       const ::mxkv::runtime::MxTask&, ::mxkv::runtime::Worker&)

@@ -12,6 +12,8 @@
 //   void set_key(Key)                 keeps a copy as the new key()
 //   bool wants(const NodeT& leaf) const       by its header lines, inside an optimistic read
 //   void met(Key low, Worker&)        a leaf that is wanted; `low` is the least key it may hold
+// or, instead of these two,
+//   void met_siblings(NodeT& parent, const Entries& leaves, Worker&)    the leaves below one node, as its values
 //   bool may_go_on(Worker&)           asked with a new key() when the pin is given up; false: enough for now
 //   step finished(bool exhausted, Worker&)
 #pragma once
@@ -51,7 +53,9 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
                                        Scratch& scratch) const noexcept {
     const NodeMeta meta = scratch.meta;
     if (meta.level() == 0) {
-      scratch.wanted = this->self().wants(node);
+      if constexpr (!kMeetsSiblings) {
+        scratch.wanted = this->self().wants(node);
+      }
     } else {
       node.copy_entries(meta, false, scratch.children);
     }
@@ -67,7 +71,11 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
 
   runtime::step resume_target(Scratch& scratch, runtime::Worker& worker) {
     MXKV_ASSERT(scratch.meta.level() <= 1, "a walk over leaves stays right above them");
-    if (scratch.meta.level() > 0) {
+    if constexpr (kMeetsSiblings) {
+      if (scratch.meta.level() > 0) {
+        this->self().met_siblings(this->here(), scratch.children, worker);
+      }
+    } else if (scratch.meta.level() > 0) {
       look_at_children(scratch, worker);
     } else if (scratch.wanted) {
       meet(scratch.low, worker);
@@ -99,6 +107,10 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
   using Base::Base;
 
  private:
+  static constexpr bool kMeetsSiblings =
+      requires(Derived& walk, NodeT& parent, const Entries& leaves, runtime::Worker& worker) {
+        walk.met_siblings(parent, leaves, worker);
+      };
   /// Most leaves in a row without a separator that a walk looks at; it meets the others the next time.
   static constexpr unsigned kMostBetween = 64;
   /// Most tries to read a leaf that is being written.

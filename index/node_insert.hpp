@@ -117,8 +117,8 @@ template <class Shape>
 void Node<Shape>::lay_out_run(const std::uint64_t* ranks, const std::uint64_t* values, unsigned count,
                               unsigned most_blocks, bool may_tie) noexcept {
   constexpr auto kUnusedRank = static_cast<std::uint64_t>(kGreatestRank);
-  const unsigned blocks = std::min(count, most_blocks);
-  MXKV_ASSERT(leaf() && count > 0 && count <= blocks * Shape::kSlots, "entries of a run fit into the leaf");
+  const unsigned blocks = std::clamp(count, 1U, most_blocks);
+  MXKV_ASSERT(leaf() && count <= blocks * Shape::kSlots, "entries of a run fit into the leaf");
   bool ties = false;
   for (unsigned i = 1; Shape::kMayTie && may_tie && i < count; ++i) {
     ties |= ranks[i - 1] == ranks[i];

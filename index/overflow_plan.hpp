@@ -163,7 +163,7 @@ class OverflowPlan {
     ready_ = false;
   }
 
- private:
+ protected:  // for MergePlan
   using Key = typename Traits::Key;
 
   [[nodiscard]] static NodeT* node_of(std::uint64_t word) noexcept {
@@ -224,17 +224,24 @@ class OverflowPlan {
   [[nodiscard]] bool make_bounds(runtime::Worker& worker) noexcept {
     MXKV_ASSERT(entries_.count == cuts_[leaves_], "what was counted is what was copied");
     for (unsigned i = 1; i < leaves_; ++i) {
-      const unsigned cut = cuts_[i];
-      if constexpr (Traits::kExact) {
-        fences_[i] = head_of_rank(entries_.heads[cut]);
-      } else if (!Traits::make_fence(worker,
-                                     shortest_separator(Traits::Record::key(entries_.values[cut - 1]),
-                                                        Traits::Record::key(entries_.values[cut])),
-                                     fences_[i])) {
+      if (!make_bound(i, worker)) {
         return false;
       }
     }
     return true;
+  }
+  /// Makes the low fence of one leaf. Where nothing stays before it, the fence is above the run's low fence.
+  [[nodiscard]] bool make_bound(unsigned i, runtime::Worker& worker) noexcept {
+    const unsigned cut = cuts_[i];
+    if constexpr (Traits::kExact) {
+      fences_[i] = head_of_rank(entries_.heads[cut]);
+      return true;
+    } else {
+      const Key below =
+          cut > 0 ? Traits::Record::key(entries_.values[cut - 1]) : Traits::fence_key(fences_[0]);
+      return Traits::make_fence(worker, shortest_separator(below, Traits::Record::key(entries_.values[cut])),
+                                fences_[i]);
+    }
   }
 
   /// Whether the parent takes the new bounds without a split, and replaces the old bound without a new
@@ -275,13 +282,7 @@ class OverflowPlan {
       }
       if (whole_keys) {
         MXKV_PATH(overflow_whole_keys);
-        may_tie_ = true;
-        for (unsigned i = 0; i < leaves_; ++i) {
-          prefixes_[i].rehead(entries_, cuts_[i], cuts_[i + 1], true, 0);
-        }
-        for (unsigned i = 0; i < entries_.count; ++i) {
-          entries_.heads[i] = static_cast<std::uint64_t>(rank_of_head(entries_.heads[i]));
-        }
+        read_whole_keys();
         return;
       }
       const unsigned own = mine.total();
@@ -291,6 +292,17 @@ class OverflowPlan {
       for (unsigned i = 0; i < leaves_; ++i) {
         prefixes_[i].bytes = least;
       }
+    }
+  }
+
+  /// Computes all heads after the chosen prefixes from whole keys.
+  void read_whole_keys() noexcept {
+    may_tie_ = true;
+    for (unsigned i = 0; i < leaves_; ++i) {
+      prefixes_[i].rehead(entries_, cuts_[i], cuts_[i + 1], true, 0);
+    }
+    for (unsigned i = 0; i < entries_.count; ++i) {
+      entries_.heads[i] = static_cast<std::uint64_t>(rank_of_head(entries_.heads[i]));
     }
   }
 
@@ -320,9 +332,6 @@ class OverflowPlan {
                     infinite ? ~std::uint64_t{0} : Traits::head(Traits::fence_key(high), prefixes_[i].bytes));
   }
 
-  static constexpr unsigned kLeastRoom = 6;   ///< a neighbour with room for this part of a leaf takes a share
-  static constexpr std::size_t kShifted = 3;  ///< bytes by which a prefix may be shorter than it could be
-
   NodeT* parent_ = nullptr;
   NodeT* right_ = nullptr;
   NodeT* third_ = nullptr;  ///< the new leaf, of three
@@ -344,6 +353,10 @@ class OverflowPlan {
   std::array<PrefixT, 3> prefixes_;
   InsertPlan<Traits> in_parent_;
   RunEntries entries_;
+
+ private:
+  static constexpr unsigned kLeastRoom = 6;   ///< a neighbour with room for this part of a leaf takes a share
+  static constexpr std::size_t kShifted = 3;  ///< bytes by which a prefix may be shorter than it could be
 };
 
 }  // namespace mxkv::index

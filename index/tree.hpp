@@ -39,9 +39,10 @@ struct TreeOptions {
   bool leaves_adapt = false;
 };
 
-/// Counts of the unlinks of nodes that deletes left empty, or with one child. Relaxed; any worker counts.
+/// Counts of the unlinks of nodes that removals left empty, or with one child. Relaxed; any worker counts.
 struct UnlinkCounters {
   std::atomic<std::uint64_t> leaves{0};     ///< empty leaves that were unlinked
+  std::atomic<std::uint64_t> merges{0};     ///< leaves among them that gave their entries to the right before
   std::atomic<std::uint64_t> branches{0};   ///< inner nodes whose one child went left
   std::atomic<std::uint64_t> undone{0};     ///< inner nodes that stayed: the left neighbour had no room
   std::atomic<std::uint64_t> waits{0};      ///< times that a task met a frozen node and looked again later

@@ -31,6 +31,9 @@
   /* or what its leaf gives to its right neighbour */                                                         \
   X(overflow_share) X(overflow_three) X(overflow_lost) X(overflow_no_room) X(overflow_not_below_one)          \
   X(overflow_beyond_prefix) X(overflow_whole_keys) X(overflow_shorter_prefix) X(overflow_of_claimed)          \
+  /* a thinned leaf gives its entries to one or two neighbours, or cannot */                                  \
+  X(merge_into_one) X(merge_into_two) X(merge_lost) X(merge_not_below_one) X(merge_too_full) X(merge_at_fence) \
+  X(merge_no_memory)                                                 \
   /* what becomes of a separator */                                                                           \
   X(separator_posted) X(separator_lost) X(separator_retried) X(separator_of_cleared)       \
   /* how a node goes */                                                                                       \

@@ -383,6 +383,7 @@ void Statistics::runtime_group(StatText& text) const {
   text.add("misplaced_submits", runtime_.misplaced());
   index::UnlinkCounters& unlinks = store_.tree().unlinks();
   text.add("leaves_unlinked", unlinks.leaves.load(std::memory_order_relaxed));
+  text.add("leaves_merged", unlinks.merges.load(std::memory_order_relaxed));
   text.add("inner_nodes_folded", unlinks.branches.load(std::memory_order_relaxed));
   text.add("unlink_waits", unlinks.waits.load(std::memory_order_relaxed));
   text.add("unlinks_handed_on", unlinks.handed_on.load(std::memory_order_relaxed));

@@ -58,6 +58,7 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.out_of_memory, least / 4);
   EXPECT_GT(sum.deep_trees, least / 10);
   EXPECT_GT(sum.unlinked, least);
+  EXPECT_GT(sum.merged, least / 4);
   if (all) {
     EXPECT_GT(sum.folded, least / 100);
     EXPECT_TRUE(sum.fold_undone > 0 || GetParam() >= kKindsOfSmallNodes);
@@ -88,7 +89,7 @@ TEST(SimulationItself, UndoesFoldsOfEachKindOfSmallNodes) {
   }
 }
 
-TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
+TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflowOrMerge) {
   if (!runtime::paths::kCounted || kSanitized) {
     GTEST_SKIP() << "paths are not counted, or in too few worlds";
   }
@@ -97,7 +98,9 @@ TEST(SimulationItself, TakesTheRarePathsOfLeavesThatOverflow) {
   const auto never = [&before] {
     return never_taken(
         before, {path::overflow_share, path::overflow_three, path::overflow_lost, path::overflow_of_claimed,
-                 path::unlink_of_overflowed, path::scan_skips_visited, path::split_by_blocks});
+                 path::unlink_of_overflowed, path::scan_skips_visited, path::split_by_blocks,
+                 path::merge_into_one, path::merge_into_two, path::merge_lost, path::merge_not_below_one,
+                 path::merge_too_full, path::merge_at_fence, path::merge_no_memory});
   };
   for (std::uint64_t seed = 0; seed < kMostSeeds && !never().empty(); ++seed) {
     static_cast<void>(run_world(seed));

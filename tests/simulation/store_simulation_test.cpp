@@ -95,7 +95,8 @@ TEST(StoreSimulationItself, ASeedGivesTheSameWorldEachTime) {
 /// leaves seldom as full.
 bool is_the_trees(std::string_view path) {
   return path == "split_by_blocks" || path == "overflow_lost" || path == "overflow_of_claimed" ||
-         path == "unlink_of_overflowed" || path == "scan_skips_visited";
+         path == "unlink_of_overflowed" || path == "scan_skips_visited" || path == "merge_lost" ||
+         path == "merge_no_memory";
 }
 
 /// Worlds have no dumps: store_parts_test.cpp takes these.

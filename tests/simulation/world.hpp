@@ -44,6 +44,7 @@ struct Report {
   std::uint64_t out_of_memory = 0;
   std::uint64_t deep_trees = 0;  ///< of three levels and more
   std::uint64_t unlinked = 0;    ///< leaves
+  std::uint64_t merged = 0;      ///< of them, with their right neighbours
   std::uint64_t folded = 0;      ///< inner nodes
   std::uint64_t fold_undone = 0;
   std::uint64_t unlink_waits = 0;
@@ -52,13 +53,28 @@ struct Report {
   void add(const Report& other) {
     complaints.insert(complaints.end(), other.complaints.begin(), other.complaints.end());
     fingerprint = fingerprint * 1'000'003 + other.fingerprint;
-    for (const auto member : {&Report::interruptions,       &Report::parks,           &Report::worker_wakes,
-                              &Report::pools_stolen,        &Report::pools_moved,     &Report::objects_moved,
-                              &Report::immediate_of_others, &Report::deferred,        &Report::deferred_far,
-                              &Report::forwarded,           &Report::retries,         &Report::reclaimed,
-                              &Report::misplaced,           &Report::stage_conflicts, &Report::out_of_memory,
-                              &Report::deep_trees,          &Report::unlinked,        &Report::folded,
-                              &Report::fold_undone,         &Report::unlink_waits,    &Report::turned}) {
+    for (const auto member : {&Report::interruptions,
+                              &Report::parks,
+                              &Report::worker_wakes,
+                              &Report::pools_stolen,
+                              &Report::pools_moved,
+                              &Report::objects_moved,
+                              &Report::immediate_of_others,
+                              &Report::deferred,
+                              &Report::deferred_far,
+                              &Report::forwarded,
+                              &Report::retries,
+                              &Report::reclaimed,
+                              &Report::misplaced,
+                              &Report::stage_conflicts,
+                              &Report::out_of_memory,
+                              &Report::deep_trees,
+                              &Report::unlinked,
+                              &Report::folded,
+                              &Report::fold_undone,
+                              &Report::unlink_waits,
+                              &Report::turned,
+                              &Report::merged}) {
       this->*member += other.*member;
     }
   }
@@ -140,6 +156,7 @@ class World {
     bells_.random = &random_;
     // One client clears: whether several clears at once can be explained takes too long to find out.
     const unsigned clears = random_.below(3) == 0 ? 30 : 0;
+    const bool merges = seed / 8 % 3 == 0;  // the other worlds are as they were without merges
     for (std::size_t i = 0; i < workers; ++i) {
       index::testing::LoadOptions load;
       load.seed = random_();
@@ -147,6 +164,7 @@ class World {
       load.in_flight = 1 + random_.below(16);
       load.scans_in_64 = static_cast<unsigned>(random_.below(9));
       load.clears_in_1024 = i == 0 ? clears : 0;
+      load.merges_in_64 = merges ? static_cast<unsigned>(1 + load.seed % 8) : 0;
       load.wave = options_.wave;
       load.disturb = random_.below(2) == 0;
       load.meanwhile = [this] { stepper_.meanwhile(); };
@@ -265,6 +283,7 @@ class World {
     report.deep_trees = tree.levels > 2 ? 1 : 0;
     index::UnlinkCounters& unlinks = tree_.unlinks();
     report.unlinked = unlinks.leaves.load();
+    report.merged = unlinks.merges.load();
     report.folded = unlinks.branches.load();
     report.fold_undone = unlinks.undone.load();
     report.unlink_waits = unlinks.waits.load();

@@ -46,6 +46,7 @@ void expect_linearizable(const Crowd& crowd, const std::vector<typename Env::Own
                            .in_flight = 4,
                            .scans_in_64 = 2,
                            .clears_in_1024 = crowd.clears_in_1024,
+                           .merges_in_64 = 4,
                            .wave = 400};
     loads.emplace_back(tree, env, keys, ticks, load);
     runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}).set_poller(loads.back());
@@ -68,6 +69,9 @@ void expect_linearizable(const Crowd& crowd, const std::vector<typename Env::Own
     EXPECT_FALSE(wrong.has_value()) << ::testing::PrintToString(key) << ": " << *wrong;
   }
   EXPECT_GT(tree.unlinks().leaves.load(), 0U);
+  if (tree.all_latched()) {
+    EXPECT_GT(tree.unlinks().merges.load(), 0U);
+  }
   runtime.drain_stopped();
   EXPECT_THAT(Checker<Traits>::check(tree).errors, ::testing::IsEmpty());
   drain(tree, runtime);

@@ -29,6 +29,7 @@ Upkeep::Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& opti
     : store_(store),
       defragments_(options.defragments),
       evicts_(options.evicts),
+      merger_(store, options.merge_after),
       ghosts_(store.tree().runtime().budget()),
       quotas_(store.quotas() == nullptr ? nullptr : std::make_unique<QuotaEviction>(store, eviction_)),
       passes_(workers) {

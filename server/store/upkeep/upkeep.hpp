@@ -1,5 +1,5 @@
-// The store's own work: it sweeps and counts expired items, empties sparse spans, and makes room when memory
-// runs short.
+// The store's own work: it sweeps and counts expired items, merges thinned leaves, empties sparse spans, and makes
+// room when memory runs short.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 #include "server/store/upkeep/expired_present.hpp"
 #include "server/store/upkeep/expiry_sweep.hpp"
 #include "server/store/upkeep/ghosts.hpp"
+#include "server/store/upkeep/leaf_merger.hpp"
 #include "server/store/upkeep/quota_eviction.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 #include "server/store/upkeep/shortage.hpp"
@@ -23,6 +24,7 @@ struct UpkeepOptions {
   bool defragments = true;  ///< moves items out of sparse spans
   bool evicts = false;      ///< makes room when memory runs short
   bool weighs_size = true;  ///< large items make room first, because requests count and not bytes
+  std::uint32_t merge_after = LeafMerger::kLeastRemoved;  ///< fewest removals; read at start-up
 };
 
 /// One per store. Thread-safety: any worker; the reading functions of its parts: any thread.
@@ -37,6 +39,7 @@ class Upkeep {
   void tick(runtime::Worker& worker) {
     sweep_.tick(worker);
     expired_present_.tick(worker);
+    merger_.tick(worker);
     MXKV_DCHECK(worker.id().index() < workers_.size(), "each worker has a part of its own");
     PerWorker& own = workers_[worker.id().index()];
     passes_.tick(worker);
@@ -116,6 +119,7 @@ class Upkeep {
   std::atomic<bool> evicts_;
   ExpirySweep sweep_{store_};
   ExpiredPresent expired_present_{store_, sweep_};
+  LeafMerger merger_;
   EvictionShared eviction_;
   Ghosts ghosts_;
   std::unique_ptr<QuotaEviction> quotas_;  ///< null: the store has no quotas

@@ -8,6 +8,7 @@
 
 #include "runtime/scheduler/event_poller.hpp"
 #include "tests/unit/index/linearizability.hpp"
+#include "tests/unit/index/merge_walk.hpp"
 #include "tests/unit/index/tree_tasks.hpp"
 
 namespace mxkv::index::testing {
@@ -18,6 +19,7 @@ struct LoadOptions {
   std::size_t in_flight = 8;  ///< at most so many at once
   unsigned scans_in_64 = 4;   ///< how many of 64 operations are scans
   unsigned clears_in_1024 = 0;
+  unsigned merges_in_64 = 0;  ///< how many of 64 operations are walks that merge thinned leaves
   std::size_t wave = 0;  ///< ticks; in every second wave, most operations remove neighbouring keys. 0: none
   bool disturb = false;  ///< now and then, a version moves between a writer's read and its latch
   std::function<void()> meanwhile = {};  ///< see TreeContext
@@ -52,7 +54,9 @@ class TreeLoad : public runtime::Poller {
            started_ - ended_.load(std::memory_order_acquire) < options_.in_flight) {
       ++started_;
       any = true;
-      if (random_.below(64) < options_.scans_in_64) {
+      if (options_.merges_in_64 != 0 && random_.below(64) < options_.merges_in_64) {
+        start_merges(worker);
+      } else if (random_.below(64) < options_.scans_in_64) {
         start_scan(worker);
       } else {
         start_operation(context_, next_operation(), worker);
@@ -112,6 +116,7 @@ class TreeLoad : public runtime::Poller {
     operation.responded = static_cast<TreeLoad*>(load)->ticks_.fetch_add(1);
     static_cast<TreeLoad*>(load)->end();
   }
+  static void merges_ended(void* load) { static_cast<TreeLoad*>(load)->end(); }
   static void scan_ended(void* load, Range<Env>& range) {
     range.responded = static_cast<TreeLoad*>(load)->ticks_.fetch_add(1);
     static_cast<TreeLoad*>(load)->end();
@@ -144,6 +149,12 @@ class TreeLoad : public runtime::Poller {
     }
     op.invoked = ticks_.fetch_add(1);
     return op;
+  }
+
+  void start_merges(runtime::Worker& worker) {
+    Merges<Env>& merges = merges_.emplace_back();
+    merges.at = keys_[random_.below(keys_.size())];
+    worker.create<MergeWalkTask<Env>>(context_.tree, merges, &merges_ended, this)->start(worker);
   }
 
   void start_scan(runtime::Worker& worker) {
@@ -187,6 +198,7 @@ class TreeLoad : public runtime::Poller {
   std::array<std::uint64_t, 64> last_{};
   std::deque<Operation<Env>> operations_;
   std::deque<Range<Env>> ranges_;
+  std::deque<Merges<Env>> merges_;
   std::size_t started_ = 0;
   std::size_t next_removed_ = 0;
   std::atomic<std::size_t> ended_{0};

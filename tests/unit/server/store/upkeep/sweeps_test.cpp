@@ -59,6 +59,28 @@ TEST(ExpirySweep, ItemsTouchedMeanwhileStay) {
   EXPECT_EQ(store.items().size(), 1U);
 }
 
+TEST(LeafMerger, FillsLeavesAgainThatDeletesThinned) {
+  TextStore store{2};
+  keep_up(store, false);
+  constexpr int kItems = 6'000;
+  for (int i = 0; i < kItems; ++i) {
+    ASSERT_EQ(store.ask("set k" + std::to_string(i * 7919 % kItems) + " 0 0 1\r\nx\r\n"), "STORED\r\n");
+  }
+  pass(store, 1);
+  index::UnlinkCounters& unlinks = store.store.tree().unlinks();
+  EXPECT_EQ(unlinks.merges.load(), 0U) << "no item was removed";
+  for (int i = 0; i < kItems; ++i) {
+    if (i % 3 != 0) {
+      store.ask("delete k" + std::to_string(i) + " noreply\r\n");
+    }
+  }
+  const ItemsSeen before = store.items();
+  ASSERT_EQ(before.size(), kItems / 3);
+  pass(store, 3);
+  EXPECT_GT(unlinks.merges.load(), kItems / 3U / 48U);
+  EXPECT_EQ(store.items(), before);
+}
+
 TEST(Defragmenter, EmptiesSparseSpansAndChangesNoItem) {
   TextStore store{2};
   keep_up(store, true);
