@@ -49,6 +49,8 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   static constexpr bool kWholeTarget = true;
   static constexpr bool kMayBeStrict = true;
   static constexpr unsigned kLeavesPerPin = 16;
+  /// Lines of a record that Derived reads, at most. May be shadowed.
+  static constexpr unsigned kRecordLines = ~0U;
   using typename Base::NodeT;
   using typename Base::Scratch;
   using typename Base::SearchT;
@@ -91,6 +93,9 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
   using Base::Base;
 
  private:
+  static void prefetch_record(std::uint64_t value) noexcept {
+    detail::prefetch_record<Traits>(value, Derived::kRecordLines);
+  }
   [[nodiscard]] bool follows_link() const noexcept { return this->own_mark(); }
 
   /// How many entries Derived wants, as far as it tells.
@@ -169,7 +174,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
         }
       }
       if (from + detail::kRecordsAhead < ask_to) {
-        detail::prefetch_record<Traits>(entries.values[from + detail::kRecordsAhead]);
+        prefetch_record(entries.values[from + detail::kRecordsAhead]);
       }
       if (!leaf.visit(entries.heads[from], entries.values[from])) {
         return false;
@@ -186,7 +191,7 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
     unsigned ask_to = wanted < end - first ? first + static_cast<unsigned>(wanted) : end;
     const unsigned asked = std::exchange(records_asked_, std::uint8_t{0});
     for (unsigned n = first + asked; n < std::min(first + detail::kRecordsAhead, ask_to); ++n) {
-      detail::prefetch_record<Traits>(entries.values[n]);
+      prefetch_record(entries.values[n]);
     }
     auto leaf = visitor(worker);
     unsigned from = first;
@@ -207,12 +212,12 @@ class ScanTask : public TraverseTask<Derived, Traits, ScanScratch> {
 
   bool visit_down(const LeafEntries& entries, unsigned last, runtime::Worker& worker) {
     for (unsigned n = 0; n < std::min(detail::kRecordsAhead, last); ++n) {
-      detail::prefetch_record<Traits>(entries.values[last - 1 - n]);
+      prefetch_record(entries.values[last - 1 - n]);
     }
     auto leaf = visitor(worker);
     for (unsigned n = last; n-- > 0;) {
       if (n >= detail::kRecordsAhead) {
-        detail::prefetch_record<Traits>(entries.values[n - detail::kRecordsAhead]);
+        prefetch_record(entries.values[n - detail::kRecordsAhead]);
       }
       if (!leaf.visit(entries.heads[n], entries.values[n])) {
         return false;

@@ -39,6 +39,7 @@ class WalkTask final : public index::ScanTask<WalkTask, ItemTraits> {
 
  public:
   static constexpr const char* kName = "walk for evacuation";
+  static constexpr unsigned kRecordLines = 0;  // an address tells the span
 
   WalkTask(const runtime::TaskClass* task_class, ItemTree& tree, Defragmenter& defragmenter) noexcept
       : Base(task_class, tree), defragmenter_(defragmenter) {}
