@@ -40,7 +40,10 @@ class EvictionScores {
 
   /// Notes an item that was met.
   void note(Seen item, std::uint64_t now_us) noexcept {
-    Group& group = groups_[step_of(item.score())];
+    const unsigned step = step_of(item.score());
+    first_ = std::min(first_, step);
+    end_ = std::max(end_, step + 1);
+    Group& group = groups_[step];
     group.count += 1;
     group.scores += item.score() - item.weight * units_since(now_us);
     group.weights += item.weight;
@@ -140,16 +143,20 @@ class EvictionScores {
   void age(std::uint64_t now_us) noexcept {
     const double units = total_ == 0 ? 0 : units_since(now_us);
     aged_us_ = std::max(aged_us_, now_us);
-    for (unsigned step = kSteps; step-- > 0;) {
+    const unsigned from = first_;
+    first_ = kSteps;
+    for (unsigned step = end_; step-- > from;) {
       Group& group = groups_[step];
       if (group.count == 0) {
         continue;
       }
       group.scores += group.weights * units;
-      const unsigned to = step_of(group.scores / group.count);
+      const unsigned to = std::max(step_of(group.scores / group.count), step);
       if (to > step) {
         groups_[to].take(group);
+        end_ = std::max(end_, to + 1);
       }
+      first_ = std::min(first_, to);
     }
   }
 
@@ -157,12 +164,12 @@ class EvictionScores {
     age(now_us);
     if (total_ >= static_cast<double>(most_)) {
       total_ /= 2;
-      for (Group& group : groups_) {
-        group.scale(0.5);
+      for (unsigned step = first_; step < end_; ++step) {
+        groups_[step].scale(0.5);
       }
     }
     double wanted = part_ * total_;
-    line_ = kSteps;
+    line_ = wanted > 0 ? end_ : kSteps;
     at_line_ = 0;
     while (line_ > 0 && wanted > 0) {
       --line_;
@@ -173,6 +180,8 @@ class EvictionScores {
   }
 
   std::array<Group, kSteps> groups_{};
+  unsigned first_ = kSteps;  ///< groups before this one, and from `end_` on, are empty
+  unsigned end_ = 0;
   std::uint64_t aged_us_ = 0;
   double total_ = 0;
   std::uint64_t most_ = kLeastNoted;
