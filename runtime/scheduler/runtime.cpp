@@ -15,12 +15,21 @@ namespace mxkv::runtime {
 
 namespace {
 
+/// The epoch advances at the latest when workers have retired this part of the limit: retired memory must not be
+/// most of what a full cache keeps free.
+constexpr std::size_t kRetiredPart = 256;
+constexpr std::size_t kLeastAdvanceBytes = std::size_t{64} << 10U;
+
 /// Heaps and pools of spans are by node: a worker on a node without them would take memory that is not there.
 RuntimeOptions checked(RuntimeOptions options) {
   MXKV_ASSERT(!options.workers.empty(), "a runtime has at least one worker");
   const std::size_t nodes = std::max<std::size_t>(options.os_nodes.size(), 1);
   for (const WorkerPlacement& worker : options.workers) {
     MXKV_ASSERT(worker.node.index() < nodes, "a worker's node is one of os_nodes (none given: node 0)");
+  }
+  if (options.memory.limit_bytes != 0) {
+    const std::size_t part = options.memory.limit_bytes / kRetiredPart / options.workers.size();
+    options.epoch.advance_bytes = std::min(options.epoch.advance_bytes, std::max(part, kLeastAdvanceBytes));
   }
   return options;
 }
