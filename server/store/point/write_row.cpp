@@ -41,6 +41,16 @@ std::size_t before_full_quota(std::span<const protocol::SentValue> values,
   return static_cast<std::size_t>(full - values.begin());
 }
 
+/// Prefetches what welcome_item() of the absent keys will read.
+[[gnu::noinline]] void prefetch_ghosts(std::span<const protocol::SentValue> values, const WriteRow::Put& row,
+                                       const Ghosts& ghosts) noexcept {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (row.found(i) == 0) {
+      ghosts.prefetch(Ghosts::hash_of(values[i].key()));
+    }
+  }
+}
+
 /// The effect of a row on counters.
 struct RowTally {
   std::uint64_t bytes = 0;  ///< added; below 0 it wraps around
@@ -73,6 +83,9 @@ std::size_t WriteRow::store(ItemTree& tree, std::span<const protocol::SentValue>
                  : replies.reserve_row(first, saw_change(context), found * protocol::kStored.size());
   if (room.empty()) [[unlikely]] {
     return 0;
+  }
+  if (context.ghosts->any()) {
+    prefetch_ghosts(values.first(found), row, *context.ghosts);
   }
   RowWriter writer{*context.locks, worker};
   RowTally tally;

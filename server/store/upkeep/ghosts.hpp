@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "index/key.hpp"
+#include "runtime/base/cache_line.hpp"
 #include "runtime/base/relaxed_word.hpp"
 #include "runtime/memory/memory_budget.hpp"
 #include "runtime/memory/page_range.hpp"
@@ -51,6 +52,12 @@ class Ghosts {
 
   /// Whether there may be ghosts at all: not before memory became short.
   [[nodiscard]] bool any() const noexcept { return buckets_.load(std::memory_order_relaxed) != 0; }
+  /// Prefetches what add() and take() of this hash use.
+  void prefetch(std::uint64_t hash) const noexcept {
+    if (const Bucket* const bucket = bucket_of(hash); bucket != nullptr) {
+      runtime::prefetch_read(bucket);
+    }
+  }
   /// An item with a key of this hash was evicted.
   void add(std::uint64_t hash) noexcept;
   /// Whether an item with a key of this hash was evicted lately. The ghost is gone then.
