@@ -54,6 +54,8 @@
   X(write_lets_go)                                                                                            \
   /* a quota is full, walked over, or kept from the need of others */                                         \
   X(write_over_quota) X(quota_census) X(quota_walk) X(quota_skips_inner) X(eviction_keeps)                    \
+  /* items of a leaf are evicted; one is not there any more, or an operation holds its key */                 \
+  X(evict_of_leaf) X(evict_missed) X(evict_held)                                                              \
   /* how often an evicted item was read, and one that comes back */                                           \
   X(evicted_unread) X(evicted_once_read) X(evicted_twice_read) X(evicted_often_read) X(ghost_returned)        \
   /* what a turn in place comes to */                                                                         \

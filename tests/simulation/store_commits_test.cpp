@@ -8,6 +8,7 @@
 
 #include "server/store/core/store_state.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/leaf_evictions.hpp"
 #include "tests/simulation/store_ledger.hpp"
 #include "tests/simulation/store_yard.hpp"
 
@@ -205,7 +206,13 @@ TEST(StoreCommits, WhatTheStoreDoesByItselfPassesToo) {
   store.ask(set("evicted"));
   store.ask(set("expires", "5"));
   store.ask(set("moved"));
-  server::start_eviction(worker, store.ledger.word_of("evicted"));
+  auto* leaf = static_cast<server::ItemNode*>(store.yard.store.tree().root().object());
+  while (!leaf->leaf()) {
+    leaf = index::detail::node_of<server::ItemNode>(leaf->value(false, index::Position{}));
+  }
+  server::LeafEvictions removals;
+  removals.add(store.ledger.word_of("evicted"));
+  removals.start(*leaf, nullptr, worker);
   server::start_move(worker, store.ledger.word_of("moved"));
   store.yard.run();
   EXPECT_EQ(store.ledger.changes().evicted, 1U);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "server/store/locks/repartition_task.hpp"
+#include "server/store/upkeep/leaf_evictions.hpp"
 #include "tests/unit/index/turned_leaf.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
@@ -46,10 +47,10 @@ void StoreWhims::have_whim(Worker& worker) {
       }
       break;
     case 2:
-      if (const std::uint64_t seen = some_item();
-          (options_.evicts || fault_ == store_fault::lost_item) && seen != 0) {
+      if (server::ItemNode* const leaf = some_leaf();
+          (options_.evicts || fault_ == store_fault::lost_item) && leaf != nullptr) {
         store_->ghosts().fit(1 + random_.below(10'000));  // one to five pages
-        server::start_eviction(worker, seen);
+        evict_some(*leaf, worker);
       }
       break;
     case 3:
@@ -78,31 +79,54 @@ void StoreWhims::have_whim(Worker& worker) {
 }
 
 // Without a latch: there are no other threads.
-std::uint64_t StoreWhims::some_item() {
-  const auto* node = static_cast<const server::ItemNode*>(store_->tree().root().object());
+server::ItemNode* StoreWhims::some_leaf() {
+  auto* node = static_cast<server::ItemNode*>(store_->tree().root().object());
   while (node->meta().level() > 0 || node->meta().total() == 0) {
     const index::NodeMeta meta = node->meta();
     std::uint64_t next = node->right();
     if (meta.level() > 0) {
       const auto block = static_cast<std::uint8_t>(random_.below(meta.blocks()));
       if (meta.count(block) == 0) {
-        return 0;
+        return nullptr;
       }
       next = node->value(false,
                          index::Position{block, static_cast<std::uint8_t>(random_.below(meta.count(block)))});
     }
     if (next == 0) {
-      return 0;
+      return nullptr;
     }
-    node = static_cast<const server::ItemNode*>(runtime::TaggedPointer{next}.object());
+    node = static_cast<server::ItemNode*>(runtime::TaggedPointer{next}.object());
   }
-  const index::NodeMeta meta = node->meta();
+  return node;
+}
+
+std::uint64_t StoreWhims::some_item() {
+  const server::ItemNode* const leaf = some_leaf();
+  if (leaf == nullptr) {
+    return 0;
+  }
+  const index::NodeMeta meta = leaf->meta();
   const auto block = static_cast<std::uint8_t>(random_.below(meta.blocks()));
   if (meta.count(block) == 0) {
     return 0;
   }
-  return node->value(true,
+  return leaf->value(true,
                      index::Position{block, static_cast<std::uint8_t>(random_.below(meta.count(block)))});
+}
+
+/// Evicts about half of a leaf's items.
+void StoreWhims::evict_some(server::ItemNode& leaf, Worker& worker) {
+  index::Entries entries;
+  leaf.copy_entries(leaf.meta(), false, entries);
+  server::LeafEvictions removals;
+  for (unsigned i = 0; i < entries.count; ++i) {
+    if (random_.below(2) == 0) {
+      removals.add(entries.values[i]);
+    }
+  }
+  if (!removals.empty()) {
+    removals.start(leaf, nullptr, worker);
+  }
 }
 
 void StoreWhims::start_preempted_write(Worker& worker) {

@@ -54,7 +54,9 @@ class StoreWhims final : public WriteWitness {
   static constexpr std::size_t kMostPreempted = 3;  ///< at a time: one worker may have to do them all
 
   /// An entry of some leaf; 0: none was found.
+  [[nodiscard]] server::ItemNode* some_leaf();
   [[nodiscard]] std::uint64_t some_item();
+  void evict_some(server::ItemNode& leaf, runtime::Worker& worker);
   void start_preempted_write(runtime::Worker& worker);
   void keep_slot(runtime::Worker& worker);
 

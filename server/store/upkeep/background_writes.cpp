@@ -63,13 +63,29 @@ class SeenItemTask : public index::UpdateTask<Derived, ItemTraits> {
   std::uint8_t key_bytes_ = 0;
 };
 
+void count_reads(const Item& item) noexcept {
+  switch (item.reads()) {
+    case 0:
+      MXKV_PATH(evicted_unread);
+      break;
+    case 1:
+      MXKV_PATH(evicted_once_read);
+      break;
+    case 2:
+      MXKV_PATH(evicted_twice_read);
+      break;
+    default:
+      MXKV_PATH(evicted_often_read);
+  }
+}
+
+/// Removes an expired item.
 class RemoveTask final : public SeenItemTask<RemoveTask> {
  public:
   static constexpr const char* kName = "remove item";
 
-  RemoveTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t seen,
-             bool even_live) noexcept
-      : SeenItemTask(task_class, tree, seen), even_live_(even_live) {}
+  RemoveTask(const runtime::TaskClass* task_class, ItemTree& tree, std::uint64_t seen) noexcept
+      : SeenItemTask(task_class, tree, seen) {}
 
   [[nodiscard]] unsigned record_lines(std::uint64_t word) const noexcept {
     return ItemRecord::key_lines(word, key_bytes());
@@ -77,9 +93,9 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
   Decision act(std::uint64_t old, runtime::Worker& worker) {
     const std::uint64_t moment_us = worker.local<WorkerContext>().store->upkeep_moment(worker.now_us());
     const bool live = Liveness{worker, moment_us}(Item::View{*ItemRecord::item(old)});
-    return even_live_ || !live ? Decision{Decision::what::remove, 0} : Decision{};
+    return live ? Decision{} : Decision{Decision::what::remove, 0};
   }
-  // If an operation holds the key, the item stays; an expired item is met again later.
+  // If an operation holds the key, the item stays, and is met again later.
   [[nodiscard]] bool admitted(runtime::Worker& worker) const noexcept {
     return !worker.local<WorkerContext>().locks->holds_off(key());
   }
@@ -87,55 +103,13 @@ class RemoveTask final : public SeenItemTask<RemoveTask> {
   index::Change commit(ItemNode& leaf, bool /*found*/, std::uint64_t old, std::uint64_t /*value*/,
                        runtime::Worker& worker) noexcept {
     const Item* const item = ItemRecord::item(old);
-    live_ = is_live(*item, worker);
-    MXKV_DCHECK(even_live_ || !live_, "what is live goes only to make room");
-    return index::Change::gone(live_ ? index::cause::evicted : index::cause::expired,
-                               next_order(order_before(item, leaf), worker));
+    MXKV_DCHECK(!is_live(*item, worker), "what is live goes only to make room");
+    return index::Change::gone(index::cause::expired, next_order(order_before(item, leaf), worker));
   }
   step committed(bool /*found*/, std::uint64_t old, runtime::Worker& worker) {
-    auto& context = worker.local<WorkerContext>();
-    Item* const item = ItemRecord::item(old);
-    const bool live = live_;
-    context.counters.count(live ? counter::evictions : counter::reclaimed);
-    count_of_quota(context, item->key(), live ? quota_count::evictions : quota_count::expired);
-    if (live) {
-      count_path(*item);
-      context.ghosts->add(Ghosts::hash_of(item->key()));
-      context.note(happening::evicted);
-      MXKV_PROBE3(evict, item->key().data(), item->key().size(), item->value_bytes());
-    }
-    if (!item->accessed()) {
-      context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);
-      if (live) {
-        count_of_quota(context, item->key(), quota_count::evicted_unread);
-      }
-    }
-    if (live && context.watch->wants(watched::kEvictions)) [[unlikely]] {
-      context.watch->evicted(worker, *item);
-    }
-    retire_item(worker, item);
+    retire_removed(worker, ItemRecord::item(old), false);
     return ended(worker);
   }
-
- private:
-  static void count_path(const Item& item) noexcept {
-    switch (item.reads()) {
-      case 0:
-        MXKV_PATH(evicted_unread);
-        break;
-      case 1:
-        MXKV_PATH(evicted_once_read);
-        break;
-      case 2:
-        MXKV_PATH(evicted_twice_read);
-        break;
-      default:
-        MXKV_PATH(evicted_often_read);
-    }
-  }
-
-  bool even_live_;
-  bool live_ = false;  ///< when it was removed
 };
 
 /// Moves an item to another address. It disturbs no operation on the item.
@@ -185,15 +159,33 @@ class MoveTask final : public SeenItemTask<MoveTask> {
 }  // namespace
 
 void start_expiry(runtime::Worker& worker, std::uint64_t seen) {
-  RemoveTask::start_on(worker, seen, false);
-}
-
-void start_eviction(runtime::Worker& worker, std::uint64_t seen) {
-  RemoveTask::start_on(worker, seen, true);
+  RemoveTask::start_on(worker, seen);
 }
 
 void start_move(runtime::Worker& worker, std::uint64_t seen) {
   MoveTask::start_on(worker, seen);
+}
+
+void retire_removed(runtime::Worker& worker, Item* item, bool live) {
+  auto& context = worker.local<WorkerContext>();
+  context.counters.count(live ? counter::evictions : counter::reclaimed);
+  count_of_quota(context, item->key(), live ? quota_count::evictions : quota_count::expired);
+  if (live) {
+    count_reads(*item);
+    context.ghosts->add(Ghosts::hash_of(item->key()));
+    context.note(happening::evicted);
+    MXKV_PROBE3(evict, item->key().data(), item->key().size(), item->value_bytes());
+  }
+  if (!item->accessed()) {
+    context.counters.count(live ? counter::evicted_unfetched : counter::expired_unfetched);
+    if (live) {
+      count_of_quota(context, item->key(), quota_count::evicted_unread);
+    }
+  }
+  if (live && context.watch->wants(watched::kEvictions)) [[unlikely]] {
+    context.watch->evicted(worker, *item);
+  }
+  retire_item(worker, item);
 }
 
 void look_for_ghost(WorkerContext& context, Item& item) noexcept {

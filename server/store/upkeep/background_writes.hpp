@@ -16,9 +16,6 @@ namespace mxkv::server {
 /// Starts to remove an item. It stays if it is live when the write executes.
 void start_expiry(runtime::Worker& worker, std::uint64_t seen);
 
-/// Starts to remove an item, even a live one.
-void start_eviction(runtime::Worker& worker, std::uint64_t seen);
-
 /// Starts to replace an item by a copy in another block. If memory is short, the item stays.
 void start_move(runtime::Worker& worker, std::uint64_t seen);
 
@@ -35,6 +32,9 @@ inline void retire_item(runtime::Worker& worker, Item* item) {
   count_removed(context, *item, bytes);
   worker.retire(item, context.store->item_kind(), bytes);
 }
+
+/// retire_item(), of an item that the store removed by itself: an expired one, or (`live`) one that makes room.
+void retire_removed(runtime::Worker& worker, Item* item, bool live);
 
 /// If the item's key was evicted lately, it counts as read twice. For welcome_item().
 void look_for_ghost(WorkerContext& context, Item& item) noexcept;

@@ -53,6 +53,7 @@ struct EvictionShared {
 class Eviction final : public WalkHand {
  public:
   static constexpr const char* kWalk = "walk for eviction";
+  static constexpr unsigned kItemLines = 1;
 
   explicit Eviction(EvictionShared& shared) noexcept : shared_(shared) {}
 

@@ -2,6 +2,7 @@
 //
 // Guide, a WalkHand, gives
 //   static constexpr const char* kWalk                     the task's name
+//   static constexpr unsigned kItemLines                   lines of an item that judge() reads, as a rule
 //   walk_verdict judge(const Item&, Worker&)               jumps: it has set its hand to a greater key
 //   bool started(std::size_t bytes)                        the walk started to remove an item; false: that is enough
 //   void ended(std::string_view key, Worker&)              at this key, or behind the last one (empty)
@@ -15,6 +16,7 @@
 #include "server/store/core/store_task.hpp"
 #include "server/store/upkeep/background_writes.hpp"
 #include "server/store/upkeep/later_task.hpp"
+#include "server/store/upkeep/leaf_evictions.hpp"
 #include "server/store/upkeep/walk_hand.hpp"
 
 namespace mxkv::server {
@@ -25,6 +27,7 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk<Guide>, ItemTrait
 
  public:
   static constexpr const char* kName = Guide::kWalk;
+  static constexpr unsigned kRecordLines = Guide::kItemLines;
 
   EvictionWalk(const runtime::TaskClass* task_class, ItemTree& tree, Guide& guide) noexcept
       : Base(task_class, tree), guide_(guide) {
@@ -34,7 +37,27 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk<Guide>, ItemTrait
   [[nodiscard]] std::string_view key() const noexcept { return key_.view(); }
   void set_key(std::string_view key) noexcept { key_.set(key); }
   [[nodiscard]] bool backward() const noexcept { return false; }
-  bool visit(std::uint64_t /*head*/, std::uint64_t value, runtime::Worker& worker) {
+  /// At the end of a leaf it starts to remove all that go of it.
+  class Leaf {
+   public:
+    Leaf(EvictionWalk& walk, runtime::Worker& worker) noexcept : walk_(walk), worker_(worker) {}
+    ~Leaf() {
+      if (!removals_.empty()) {
+        removals_.start(walk_.here(), &walk_, worker_);
+      }
+    }
+    Leaf(const Leaf&) = delete;
+    Leaf& operator=(const Leaf&) = delete;
+    bool visit(std::uint64_t /*head*/, std::uint64_t value) { return walk_.visit(value, removals_, worker_); }
+
+   private:
+    EvictionWalk& walk_;
+    runtime::Worker& worker_;
+    LeafEvictions removals_;
+  };
+  [[nodiscard]] Leaf leaf_visitor(runtime::Worker& worker) noexcept { return Leaf{*this, worker}; }
+
+  bool visit(std::uint64_t value, LeafEvictions& removals, runtime::Worker& worker) {
     const Item& item = *ItemRecord::item(value);
     if (pace_.is_too_fast(worker)) [[unlikely]] {
       return stops(stop::pauses, item.key());
@@ -44,7 +67,7 @@ class EvictionWalk final : public index::ScanTask<EvictionWalk<Guide>, ItemTrait
         return true;
       case walk_verdict::goes:
         pace_.started();
-        start_eviction(worker, value);
+        removals.add(value);
         return guide_.started(item.memory_bytes()) || stops(stop::enough, item.key());
       case walk_verdict::moves:
         pace_.started();

@@ -42,6 +42,7 @@ class QuotaLook {
 class QuotaHand final : public WalkHand {
  public:
   static constexpr const char* kWalk = "walk of a quota";
+  static constexpr unsigned kItemLines = 2;  // with the key's prefix
 
   QuotaHand(StoreState& store, const EvictionShared& eviction, std::size_t quota) noexcept
       : store_(store), quotas_(*store.quotas()), eviction_(eviction), quota_(quota) {}

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/leaf_evictions.hpp"
 #include "server/store/upkeep/reclaim_passes.hpp"
 #include "tests/unit/server/durability/text_store.hpp"
 
@@ -47,21 +47,22 @@ class FreedMemory : public ::testing::Test {
   [[nodiscard]] std::uint64_t rounds() { return store.machine[0].counters().rounds.load(); }
   /// Starts the removal of all items on a worker.
   void remove_all_on(std::size_t worker) {
-    std::vector<std::uint64_t> words;
-    const auto* node = static_cast<const ItemNode*>(store.store.tree().root().object());
-    while (!node->leaf()) {
-      node = index::detail::node_of<const ItemNode>(node->value(false, index::Position{}));
-    }
-    index::Entries entries;
-    for (; node != nullptr; node = index::detail::node_of<const ItemNode>(node->right())) {
-      node->copy_entries(node->meta(), false, entries);
-      words.insert(words.end(), entries.values.begin(), entries.values.begin() + entries.count);
-    }
-    ASSERT_FALSE(words.empty());
     runtime::Worker& on = store.machine[worker];
-    on.spawn(runtime::testing::lambda_task(on, [&words](runtime::MxTask&, runtime::Worker& current) {
-      for (const std::uint64_t word : words) {
-        start_eviction(current, word);
+    on.spawn(runtime::testing::lambda_task(on, [this](runtime::MxTask&, runtime::Worker& current) {
+      auto* node = static_cast<ItemNode*>(store.store.tree().root().object());
+      while (!node->leaf()) {
+        node = index::detail::node_of<ItemNode>(node->value(false, index::Position{}));
+      }
+      for (; node != nullptr; node = index::detail::node_of<ItemNode>(node->right())) {
+        index::Entries entries;
+        node->copy_entries(node->meta(), false, entries);
+        LeafEvictions removals;
+        for (unsigned i = 0; i < entries.count; ++i) {
+          removals.add(entries.values[i]);
+        }
+        if (!removals.empty()) {
+          removals.start(*node, nullptr, current);
+        }
       }
       return runtime::step::done;
     }));
