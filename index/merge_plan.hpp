@@ -23,7 +23,7 @@ struct MergeLimits {
   unsigned into_two;
 
   [[nodiscard]] static constexpr MergeLimits of(unsigned most) noexcept {
-    const unsigned filled = most - std::max(1U, most / 16);  // 45 of 48 (bench/NOTES.md)
+    const unsigned filled = most - std::max(1U, most / 24);  // 46 of 48 (bench/NOTES.md)
     return {filled, 2 * filled};
   }
 };

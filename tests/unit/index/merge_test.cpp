@@ -88,7 +88,7 @@ TYPED_TEST(MergeTest, FillsThinnedLeavesAgain) {
     merged = tree.tree().unlinks().merges.load();
     EXPECT_GT(TestFixture::fill_of(tree), before);
     if (TestFixture::kLarge && !TypeParam::Traits::kExact) {  // integers are their leaves' fences
-      EXPECT_GT(TestFixture::fill_of(tree), 0.7);
+      EXPECT_GT(TestFixture::fill_of(tree), 0.66);  // no three neighbours fit into two
     }
     tree.expect_holds(model);
   }
