@@ -1,6 +1,7 @@
 // A leaf that removals thinned gives its entries to its right neighbours: leaves get fuller, and scans under way see
 // each entry once.
 #include "tests/unit/index/byte_keys.hpp"
+#include "tests/unit/index/halting_scan.hpp"
 #include "tests/unit/index/merge_walk.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
 #include "tests/unit/index/taken_blocks.hpp"
@@ -52,15 +53,6 @@ class MergeTest : public ::testing::Test {
     tree.driver().settle();
     return merges.started;
   }
-  static double fill_of(Under& tree) {
-    std::size_t entries = 0;
-    const auto leaves = Walk::level(tree.tree(), 0);
-    for (const auto* leaf : leaves) {
-      entries += leaf->meta().total();
-    }
-    return static_cast<double>(entries) /
-           static_cast<double>(leaves.size() * Env::Traits::Shape::capacity(true));
-  }
 };
 
 using MergeEnvs =
@@ -80,15 +72,15 @@ TYPED_TEST(MergeTest, FillsThinnedLeavesAgain) {
   for (int round = 0; round < 2; ++round) {
     TestFixture::thin(tree, model, 5, random);
     tree.driver().settle();
-    const double before = TestFixture::fill_of(tree);
+    const double before = TestFixture::Walk::fill(tree.tree());
     for (int n = 0; n < 4; ++n) {
       TestFixture::pass(tree);
     }
     EXPECT_GT(tree.tree().unlinks().merges.load(), merged);
     merged = tree.tree().unlinks().merges.load();
-    EXPECT_GT(TestFixture::fill_of(tree), before);
+    EXPECT_GT(TestFixture::Walk::fill(tree.tree()), before);
     if (TestFixture::kLarge && !TypeParam::Traits::kExact) {  // integers are their leaves' fences
-      EXPECT_GT(TestFixture::fill_of(tree), 0.66);  // no three neighbours fit into two
+      EXPECT_GT(TestFixture::Walk::fill(tree.tree()), 0.66);  // no three neighbours fit into two
     }
     tree.expect_holds(model);
   }
@@ -168,30 +160,12 @@ TYPED_TEST(MergeTest, ScansSeeEachEntryOnceWhereverLeavesMerge) {
       Range<TypeParam> range;
       range.key = backward ? model.rbegin()->first : Key{};
       range.backward = backward;
-      range.limit = 100'000;
       range.wanted = wanted;
-      range.halts = true;
-      tree.driver().on_worker(0, [&](runtime::Worker& worker) {
-        worker.create<RangeTask<TypeParam>>(tree.tree(), range, nullptr, nullptr, nullptr)->start(worker);
-      });
-      for (bool more = true; more;) {
-        tree.driver().run_until([&] { return range.done || range.halted != nullptr; });
-        ASSERT_TRUE(range.done || range.halted != nullptr);
-        more = !range.done;
+      scan_with_halts(tree, range, [&] {
         TestFixture::thin(tree, model, 2, random);
         TestFixture::pass(tree);
-        if (runtime::MxTask* task = std::exchange(range.halted, nullptr)) {
-          tree.driver().on_worker(0, [task](runtime::Worker& worker) { worker.spawn(task); });
-        }
-      }
-      std::map<Key, std::uint64_t> seen;
-      const Key* last = nullptr;
-      for (const auto& [key, number] : range.entries) {
-        EXPECT_TRUE(last == nullptr || (backward ? key < *last : *last < key)) << "out of order, or twice";
-        last = &key;
-        seen[key] = number;
-        EXPECT_TRUE(before.contains(key));
-      }
+      });
+      const auto seen = seen_in_order(range, before);
       for (const auto& [key, number] : model) {
         EXPECT_TRUE(seen.contains(key) || (backward && key == range.key)) << ::testing::PrintToString(key);
       }

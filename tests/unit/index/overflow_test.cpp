@@ -2,6 +2,7 @@
 // scans and edits under way see each entry once.
 #include "index/edit_task.hpp"
 #include "tests/unit/index/byte_keys.hpp"
+#include "tests/unit/index/halting_scan.hpp"
 #include "tests/unit/index/spaced_keys.hpp"
 #include "tests/unit/index/taken_path.hpp"
 #include "tests/unit/index/tree_walk.hpp"
@@ -38,15 +39,6 @@ class OverflowTest : public ::testing::Test {
   }
   static void first_of(bool backward, std::uint64_t& key) { key = backward ? ~std::uint64_t{0} : 0; }
   static void first_of(bool backward, std::string& key) { key = backward ? "\xFF" : ""; }
-  static double fill(Under& tree) {
-    std::size_t entries = 0;
-    const auto leaves = Walk::level(tree.tree(), 0);
-    for (const auto* leaf : leaves) {
-      entries += leaf->meta().total();
-    }
-    return static_cast<double>(entries) /
-           static_cast<double>(leaves.size() * Env::Traits::Shape::capacity(true));
-  }
 };
 
 using Envs = ::testing::Types<IntegerEnv<NodeShape<2, 2, 2, false>>, IntegerEnv<NodeShape<3, 3, 3, false>>,
@@ -69,7 +61,7 @@ TYPED_TEST(OverflowTest, FillsLeavesToThreeQuartersInAnyOrder) {
   EXPECT_GT(share.times(), 0U);
   EXPECT_GT(three.times(), 0U);
   if (kLarge) {
-    EXPECT_GT(TestFixture::fill(tree), 0.74);
+    EXPECT_GT(TestFixture::Walk::fill(tree.tree()), 0.74);
   }
 }
 
@@ -159,37 +151,19 @@ TYPED_TEST(OverflowTest, ScansSeeEachEntryOnceWhereverLeavesOverflow) {
       Range<TypeParam> range;
       TestFixture::first_of(backward, range.key);
       range.backward = backward;
-      range.limit = 100'000;
       range.wanted = wanted;
-      range.halts = true;
-      tree.driver().on_worker(0, [&](runtime::Worker& worker) {
-        worker.create<RangeTask<TypeParam>>(tree.tree(), range, nullptr, nullptr, nullptr)->start(worker);
-      });
       runtime::Random random{wanted};
-      for (bool more = true; more;) {
-        tree.driver().run_until([&] { return range.done || range.halted != nullptr; });
-        ASSERT_TRUE(range.done || range.halted != nullptr);
-        more = !range.done;
+      scan_with_halts(tree, range, [&] {
         // Around where it stands, mostly.
         const Key& stands = range.entries.empty() ? range.key : range.entries.back().first;
         const auto at =
             static_cast<std::uint64_t>(std::lower_bound(keys.begin(), keys.end(), stands) - keys.begin());
-        for (int i = 0; more && i < 12; ++i) {
+        for (int i = 0; i < 12; ++i) {
           const std::uint64_t n = std::min(at + random.below(9) - std::min<std::uint64_t>(at, 6), kKeys - 1);
           TestFixture::put(tree, model, TestFixture::behind(keys[n], 1 + random.below(9)));
         }
-        if (runtime::MxTask* task = std::exchange(range.halted, nullptr)) {
-          tree.driver().on_worker(0, [task](runtime::Worker& worker) { worker.spawn(task); });
-        }
-      }
-      std::map<Key, std::uint64_t> seen;
-      const Key* last = nullptr;
-      for (const auto& [key, number] : range.entries) {
-        EXPECT_TRUE(last == nullptr || (backward ? key < *last : *last < key)) << "out of order, or twice";
-        last = &key;
-        seen[key] = number;
-        EXPECT_TRUE(model.contains(key));
-      }
+      });
+      const auto seen = seen_in_order(range, model);
       for (const auto& [key, number] : before) {
         EXPECT_TRUE(seen.contains(key)) << ::testing::PrintToString(key);
       }

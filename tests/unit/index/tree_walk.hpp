@@ -26,6 +26,15 @@ struct TreeWalk {
     }
     return nodes;
   }
+  /// The part of the leaves' room that has entries.
+  static double fill(const Tree<Traits>& tree) {
+    std::size_t entries = 0;
+    const Nodes leaves = level(tree, 0);
+    for (const NodeT* leaf : leaves) {
+      entries += leaf->meta().total();
+    }
+    return static_cast<double>(entries) / static_cast<double>(leaves.size() * Traits::Shape::capacity(true));
+  }
   static Nodes children(const NodeT& inner) {
     Nodes nodes;
     for (const std::uint64_t word : values(inner)) {
