@@ -60,7 +60,7 @@ class ClusterCheck {
     }
     for (std::size_t i = 0; i < options_.prefixes.size(); ++i) {
       const PrefixOptions& prefix = options_.prefixes[i];
-      if (prefix.memory_bytes != 0 && prefix.when_full == when_full::evict) {
+      if (prefix.has_limit() && prefix.when_full == when_full::evict) {
         report("prefixes[" + std::to_string(i) + "]",
                "when_full is evict, and followers would evict items that the owner has (allowed with "
                "cluster.name: "

@@ -194,12 +194,23 @@ enum class evict_for : std::uint8_t {
   bytes,     ///< bytes that hit: an item's size has no say
 };
 
+/// The same among the items of a prefix, when they take more than their own limit.
+enum class prefix_evict_for : std::uint8_t {
+  automatic,  ///< as evict_for of all items
+  requests,
+  bytes,
+};
+
 /// The memory of the items whose keys begin with a prefix, and with no longer one of the list.
 struct PrefixOptions {
   std::string prefix;
-  std::size_t memory_bytes = 0;  ///< the most that the items may take; 0: no limit of their own
-  std::size_t keep_bytes = 0;    ///< up to this the need of others evicts none of them
-  config::when_full when_full = config::when_full::evict;  ///< memory_bytes
+  std::size_t memory_bytes = 0;      ///< the most that the items may take; 0: see percent
+  std::uint32_t memory_percent = 0;  ///< of memory.limit; both 0: no limit of their own
+  std::size_t keep_bytes = 0;        ///< up to this the need of others evicts none of them
+  config::when_full when_full = config::when_full::evict;  ///< memory
+  prefix_evict_for evict_for = prefix_evict_for::automatic;
+
+  [[nodiscard]] bool has_limit() const noexcept { return memory_bytes != 0 || memory_percent != 0; }
 };
 inline constexpr std::size_t kMostPrefixes = 256;
 

@@ -332,7 +332,14 @@ class Resolver {
     const std::size_t most = limit / 8 * 7;
     std::size_t sum = 0;
     for (std::size_t i = 0; i < options_.prefixes.size(); ++i) {
-      sum += options_.prefixes[i].keep_bytes;
+      const PrefixOptions& prefix = options_.prefixes[i];
+      if (const std::size_t own = prefix_memory(prefix, limit);
+          prefix.memory_percent != 0 && prefix.keep_bytes > own) {
+        report("prefixes[" + std::to_string(i) + "].keep", format_size_rounded(prefix.keep_bytes) +
+                                                               " is above memory (allowed: at most " +
+                                                               format_size_rounded(own) + ")");
+      }
+      sum += prefix.keep_bytes;
       if (sum > most) {
         report("prefixes[" + std::to_string(i) + "].keep", "makes what prefixes keep more than " +
                                                                format_size_rounded(most) +

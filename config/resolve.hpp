@@ -48,6 +48,11 @@ struct Resolved {
 [[nodiscard]] runtime::Result<Resolved> resolve(const DaemonOptions& options,
                                                 const runtime::Topology& topology, const MachineFacts& facts);
 
+/// The limit of a prefix in bytes, if memory.limit is `limit`; 0: none. Thread-safety: any thread.
+[[nodiscard]] constexpr std::size_t prefix_memory(const PrefixOptions& prefix, std::size_t limit) noexcept {
+  return prefix.memory_percent != 0 ? part_of(limit, prefix.memory_percent) : prefix.memory_bytes;
+}
+
 /// Adds findings for options that do not fit the machine; with mistakes in placement or memory it adds none.
 /// Thread-safety: any thread.
 Resolved add_misfits(Loaded& loaded, const runtime::Topology& topology, const MachineFacts& facts);

@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 2> kHugePagesWords{"off", "transparent"};
 constexpr std::array<std::string_view, 3> kStealingWords{"off", "node", "machine"};
 constexpr std::array<std::string_view, 2> kWhenFullWords{"evict", "error"};
 constexpr std::array<std::string_view, 2> kEvictForWords{"requests", "bytes"};
+constexpr std::array<std::string_view, 3> kPrefixEvictForWords{"auto", "requests", "bytes"};
 constexpr std::array<std::string_view, 2> kOrderWords{"las", "nls"};
 constexpr std::array<std::string_view, 2> kBalanceWords{"off", "connections"};
 constexpr std::array<std::string_view, 2> kAcceptWords{"machine", "node"};
@@ -211,14 +212,17 @@ void key_prefix(SchemaVisitor& visitor, std::string& target) {
 
 std::string format_prefix(const PrefixOptions& options) {
   std::string text = "{prefix: " + in_yaml_quotes(options.prefix);
-  if (options.memory_bytes != 0) {
-    text += ", memory: " + format_size(options.memory_bytes);
+  if (options.has_limit()) {
+    text += ", memory: " + format_memory({options.memory_bytes, options.memory_percent});
   }
   if (options.keep_bytes != 0) {
     text += ", keep: " + format_size(options.keep_bytes);
   }
   if (options.when_full != PrefixOptions{}.when_full) {
     text.append(", when_full: ").append(kWhenFullWords[static_cast<std::size_t>(options.when_full)]);
+  }
+  if (options.evict_for != PrefixOptions{}.evict_for) {
+    text.append(", evict_for: ").append(kPrefixEvictForWords[static_cast<std::size_t>(options.evict_for)]);
   }
   return text + "}";
 }
@@ -241,13 +245,41 @@ Mistake among(const std::vector<PrefixOptions>& before, const PrefixOptions& add
   return {};
 }
 
+// A size, a percentage of memory.limit, or none.
+void prefix_memory(SchemaVisitor& visitor, PrefixOptions& target) {
+  const auto set = [&target](std::string_view text) -> Mistake {
+    constexpr const char* kAllowed = " (allowed: 64KiB to 64TiB, 1% to 100%, or none)";
+    target.memory_bytes = target.memory_percent = 0;
+    if (text == "none") {
+      return {};
+    }
+    const Result<MemoryAmount> amount = parse_memory(text);
+    if (!amount || text == "auto") {
+      return Error{in_quotes(text) + " is no amount of memory" + kAllowed};
+    }
+    const auto [bytes, percent] = amount.value();
+    if (percent == 0 && (bytes < 64_KiB || bytes > kMostMemory)) {
+      return Error{in_quotes(text) + " is out of range" + kAllowed};
+    }
+    target.memory_bytes = bytes;
+    target.memory_percent = percent;
+    return {};
+  };
+  visitor.scalar("memory", ScalarField{.set = set, .get = [&target] {
+                                         return target.has_limit() ? format_memory({target.memory_bytes,
+                                                                                    target.memory_percent})
+                                                                   : std::string{"none"};
+                                       }});
+}
+
 void prefixes(SchemaVisitor& visitor, std::vector<PrefixOptions>& target) {
   const auto add_mapping = [&target](SchemaVisitor& item) -> Mistake {
     PrefixOptions added;
     key_prefix(item, added.prefix);
-    ranged(item, "memory", added.memory_bytes, kSize, {64_KiB, kMostMemory, "none"});
+    prefix_memory(item, added);
     ranged(item, "keep", added.keep_bytes, kSize, {64_KiB, kMostMemory, "none"});
     choice(item, "when_full", added.when_full, kWhenFullWords);
+    choice(item, "evict_for", added.evict_for, kPrefixEvictForWords);
     Mistake mistake = among(target, added);
     if (!mistake) {
       target.push_back(std::move(added));

@@ -106,8 +106,11 @@ class Search {
       const std::string path = "prefixes[" + std::to_string(i) + "].";
       without_effect(prefix.keep_bytes != 0 && options_.when_full == when_full::error, path + "keep",
                      "memory.when_full is error, so that no item makes room for others");
-      without_effect(prefix.memory_bytes == 0 && prefix.when_full != PrefixOptions{}.when_full,
-                     path + "when_full", "the prefix has no limit of its own");
+      without_effect(!prefix.has_limit() && prefix.when_full != PrefixOptions{}.when_full, path + "when_full",
+                     "the prefix has no limit of its own");
+      without_effect((!prefix.has_limit() || prefix.when_full == when_full::error) &&
+                         prefix.evict_for != PrefixOptions{}.evict_for,
+                     path + "evict_for", "the prefix has no limit of its own at which items are evicted");
     }
   }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "config/parse.hpp"
+#include "config/resolve.hpp"
 #include "runtime/base/assert.hpp"
 
 namespace mxkv::server {
@@ -16,13 +17,18 @@ RangeLimits range_limits(const config::LimitOptions& limits) {
           .locked_items = limits.locked_items};
 }
 
-std::vector<QuotaOptions> quotas_of(const config::DaemonOptions& options) {
+std::vector<QuotaOptions> quotas_of(const config::DaemonOptions& options, std::size_t limit) {
   std::vector<QuotaOptions> quotas;
+  const bool for_requests = options.evict_for == config::evict_for::requests;
   for (const config::PrefixOptions& each : options.prefixes) {
-    quotas.push_back({.prefix = each.prefix,
-                      .most_bytes = each.memory_bytes != 0 ? each.memory_bytes : QuotaOptions::kNoLimit,
-                      .keep_bytes = each.keep_bytes,
-                      .evicts = each.when_full == config::when_full::evict});
+    quotas.push_back(
+        {.prefix = each.prefix,
+         .most_bytes = each.has_limit() ? config::prefix_memory(each, limit) : QuotaOptions::kNoLimit,
+         .keep_bytes = each.keep_bytes,
+         .evicts = each.when_full == config::when_full::evict,
+         .weighs_size = each.evict_for == config::prefix_evict_for::automatic
+                            ? for_requests
+                            : each.evict_for == config::prefix_evict_for::requests});
   }
   return quotas;
 }
@@ -86,7 +92,7 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                       .evacuation = options.evacuation,
                       .evict = options.when_full == config::when_full::evict,
                       .evict_large_first = options.evict_for == config::evict_for::requests,
-                      .quotas = quotas_of(options)}),
+                      .quotas = quotas_of(options, runtime.budget().limit_bytes())}),
       durability(durable == nullptr
                      ? nullptr
                      : std::make_unique<Durability>(
@@ -154,7 +160,7 @@ bool Parts::change(const config::DaemonOptions& options) {
   store.set_upkeep({.defragments = options.evacuation,
                     .evicts = options.when_full == config::when_full::evict,
                     .weighs_size = options.evict_for == config::evict_for::requests});
-  store.set_quotas(quotas_of(options));
+  store.set_quotas(quotas_of(options, runtime.budget().limit_bytes()));
   runtime.set_spin_rounds(options.spin_rounds);
   administration.set_shutdown_allowed(options.server.shutdown_command);
   if (durability != nullptr) {

@@ -32,6 +32,7 @@ void add_quota_stats(StatText& text, const Store& store) {
     text.add(before + "limit", sum.limit());
     text.add(before + "keep", sum.options.keep_bytes);
     text.add(before + "when_full", sum.options.evicts ? "evict" : "error");
+    text.add(before + "evict_for", sum.options.weighs_size ? "requests" : "bytes");
     text.add(before + "sets", sum.of(quota_count::sets));
     text.add(before + "evictions", sum.of(quota_count::evictions));
     text.add(before + "evicted_unfetched", sum.of(quota_count::evicted_unread));

@@ -106,6 +106,7 @@ void Quotas::set_limits(const std::vector<QuotaOptions>& options) noexcept {
     shared.most.store(each.most_bytes, std::memory_order_relaxed);
     shared.keep.store(each.keep_bytes, std::memory_order_relaxed);
     shared.evicts.store(each.evicts, std::memory_order_relaxed);
+    shared.weighs_size.store(each.weighs_size, std::memory_order_relaxed);
     any_keeps = any_keeps || each.keep_bytes != 0;
   }
   any_keeps_.store(any_keeps, std::memory_order_relaxed);
@@ -124,7 +125,8 @@ QuotaOptions Quotas::options(std::size_t quota) const {
   return {.prefix = std::string{prefixes_.at(quota)},
           .most_bytes = most(quota),
           .keep_bytes = shared_[quota].keep.load(std::memory_order_relaxed),
-          .evicts = evicts(quota)};
+          .evicts = evicts(quota),
+          .weighs_size = weighs_size(quota)};
 }
 
 std::uint64_t Quotas::publish(std::size_t quota, QuotaTally& tally) noexcept {

@@ -33,7 +33,8 @@ struct QuotaOptions {
   std::string prefix;
   std::uint64_t most_bytes = kNoLimit;  ///< greatest charge
   std::uint64_t keep_bytes = 0;         ///< up to this charge, the need of others evicts nothing of it
-  bool evicts = true;  ///< above the limit its items make room; false: its writes are refused
+  bool evicts = true;       ///< above the limit its items make room; false: its writes are refused
+  bool weighs_size = true;  ///< large ones first, because requests count and not bytes
 };
 
 enum class quota_count : std::uint8_t {
@@ -153,6 +154,9 @@ class Quotas {
   [[nodiscard]] bool evicts(std::size_t quota) const noexcept {
     return shared_[quota].evicts.load(std::memory_order_relaxed);
   }
+  [[nodiscard]] bool weighs_size(std::size_t quota) const noexcept {
+    return shared_[quota].weighs_size.load(std::memory_order_relaxed);
+  }
   /// Whether the need of others takes nothing of the key's quota now.
   [[nodiscard]] bool keeps(std::string_view key) const noexcept;
   /// Whether a write that makes the key's quota larger has to be refused. On the worker of the tally.
@@ -165,6 +169,7 @@ class Quotas {
     std::atomic<std::uint64_t> most{QuotaOptions::kNoLimit};
     std::atomic<std::uint64_t> keep{0};
     std::atomic<bool> evicts{true};
+    std::atomic<bool> weighs_size{true};
   };
   static std::uint64_t least_0(std::uint64_t charge) noexcept {
     return static_cast<std::int64_t>(charge) < 0 ? 0 : charge;

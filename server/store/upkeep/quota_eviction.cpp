@@ -29,10 +29,9 @@ void QuotaLook::tick(QuotaEviction& quotas, runtime::Worker& worker) {
   }
 }
 
-QuotaEviction::QuotaEviction(StoreState& store, const EvictionShared& eviction)
-    : store_(store), quotas_(*store.quotas()) {
+QuotaEviction::QuotaEviction(StoreState& store) : store_(store), quotas_(*store.quotas()) {
   for (std::size_t quota = 0; quota < quotas_.size(); ++quota) {
-    hands_.emplace_back(store, eviction, quota);
+    hands_.emplace_back(store, quota);
   }
 }
 
@@ -79,7 +78,7 @@ bool QuotaHand::prepare(std::uint64_t charge, runtime::Worker& worker) {
   if (learns_ ? is_known : store_.total(counter::seen_ended) < settled_at_) {
     return false;
   }
-  const bool weighs_size = eviction_.weighs_size.load(std::memory_order_relaxed);
+  const bool weighs_size = quotas_.weighs_size(quota_);
   if (scores_ == nullptr || weighs_size != weighs_size_ || learns_) {
     scores_ = std::make_unique<EvictionScores>();
   }

@@ -19,7 +19,6 @@
 #include "runtime/scheduler/worker.hpp"
 #include "server/store/core/quotas.hpp"
 #include "server/store/core/store_state.hpp"
-#include "server/store/upkeep/eviction.hpp"
 #include "server/store/upkeep/eviction_scores.hpp"
 #include "server/store/upkeep/walk_hand.hpp"
 
@@ -44,8 +43,8 @@ class QuotaHand final : public WalkHand {
   static constexpr const char* kWalk = "walk of a quota";
   static constexpr unsigned kItemLines = 2;  // with the key's prefix
 
-  QuotaHand(StoreState& store, const EvictionShared& eviction, std::size_t quota) noexcept
-      : store_(store), quotas_(*store.quotas()), eviction_(eviction), quota_(quota) {}
+  QuotaHand(StoreState& store, std::size_t quota) noexcept
+      : store_(store), quotas_(*store.quotas()), quota_(quota) {}
 
   /// Begins a walk if none is under way, and there is something to learn or to remove.
   void begin(std::uint64_t charge, runtime::Worker& worker);
@@ -63,7 +62,6 @@ class QuotaHand final : public WalkHand {
 
   StoreState& store_;
   Quotas& quotas_;
-  const EvictionShared& eviction_;
   std::size_t quota_;
   std::atomic<bool> walks_{false};  ///< acquire and release: hands all the rest from walk to walk
   bool learns_ = false;             ///< the walk notes scores, and removes no live item
@@ -77,7 +75,7 @@ class QuotaHand final : public WalkHand {
 /// One a store. Thread-safety: any worker.
 class QuotaEviction {
  public:
-  QuotaEviction(StoreState& store, const EvictionShared& eviction);
+  explicit QuotaEviction(StoreState& store);
 
   /// Publishes the worker's changes, and begins walks for quotas above their limits.
   void look(runtime::Worker& worker);

@@ -31,7 +31,7 @@ Upkeep::Upkeep(StoreState& store, std::size_t workers, const UpkeepOptions& opti
       evicts_(options.evicts),
       merger_(store, options.merge_after),
       ghosts_(store.tree().runtime().budget()),
-      quotas_(store.quotas() == nullptr ? nullptr : std::make_unique<QuotaEviction>(store, eviction_)),
+      quotas_(store.quotas() == nullptr ? nullptr : std::make_unique<QuotaEviction>(store)),
       passes_(workers) {
   set_options(options);
   for (std::size_t i = 0; i < workers; ++i) {
