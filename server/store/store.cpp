@@ -94,7 +94,7 @@ RangeLimits Store::range_limits() const noexcept {
   WriteTask::create(worker, tree(), request, sent, address, seq)->start(worker);
 }
 
-// Changes are refused, or a quota is full.
+// Changes are refused, or a quota is near its limit.
 void Store::write_minded(runtime::Worker& worker, const protocol::PointRequest& request, Item* sent,
                          const ReplyAddress& address, CommitSeq seq) {
   const auto& context = worker.local<WorkerContext>();
@@ -103,7 +103,7 @@ void Store::write_minded(runtime::Worker& worker, const protocol::PointRequest& 
     return;
   }
   auto* const task = WriteTask::create(worker, tree(), request, sent, address, seq);
-  if (context.quota_full && state_.quotas()->refuses(request.key, *context.quotas)) {
+  if (context.quota_near_limit && state_.quotas()->may_refuse(request.key, *context.quotas)) {
     task->mind_quota();
   }
   task->start(worker);
@@ -248,7 +248,7 @@ void Store::batch(runtime::Worker& worker, std::unique_ptr<ReceivedBatch> receiv
   if (const char* const reason = worker.local<WorkerContext>().refusal; reason != nullptr) [[unlikely]] {
     batch->refuse_changes(refusal_text(reason));
   }
-  if (const auto& context = worker.local<WorkerContext>(); context.quota_full) [[unlikely]] {
+  if (const auto& context = worker.local<WorkerContext>(); context.quota_near_limit) [[unlikely]] {
     batch->mind_quotas(*state_.quotas(), *context.quotas);
   }
   if (batch->keys().empty() || batch->failed()) {  // it was refused, or has no lines

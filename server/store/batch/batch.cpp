@@ -159,7 +159,7 @@ void Batch::refuse_changes(std::string_view text) {
 
 void Batch::mind_quotas(const Quotas& quotas, const QuotaTally& tally) noexcept {
   for (BatchLine* const line : lines_) {
-    if (quotas.refuses(line->key(), tally)) {
+    if (quotas.may_refuse(line->key(), tally)) {
       line->mind_quota();
     }
   }

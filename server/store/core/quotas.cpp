@@ -62,7 +62,9 @@ std::size_t QuotaTally::put(const Item& item, const Item* old) noexcept {
   const std::size_t quota = prefixes_.find(item.key());
   if (quota != QuotaPrefixes::kNone) {
     add(quota, quota_count::items, old == nullptr ? 1 : 0);
-    add(quota, quota_count::bytes, item.memory_bytes() - (old == nullptr ? 0 : old->memory_bytes()));
+    const std::uint64_t bytes = item.memory_bytes();
+    add(quota, quota_count::bytes, bytes - (old == nullptr ? 0 : old->memory_bytes()));
+    put_bytes_ += bytes;
   }
   return quota;
 }
@@ -147,14 +149,16 @@ bool Quotas::keeps(std::string_view key) const noexcept {
   return keep != 0 && published(quota) <= keep;
 }
 
-bool Quotas::refuses(std::string_view key, const QuotaTally& tally) const noexcept {
+bool Quotas::leaves_less_than(std::string_view key, const QuotaTally& tally, std::uint64_t before,
+                              std::uint64_t part) const noexcept {
   const std::size_t quota = prefixes_.find(key);
   if (quota == QuotaPrefixes::kNone || evicts(quota)) {
     return false;
   }
   const std::uint64_t charge =
       shared_[quota].charge.load(std::memory_order_relaxed) + tally.unpublished(quota);
-  return least_0(charge) >= most(quota);
+  const std::uint64_t limit = most(quota);
+  return least_0(charge) + before >= limit - (part == 0 ? 0 : limit / part);
 }
 
 }  // namespace mxkv::server

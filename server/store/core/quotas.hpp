@@ -96,6 +96,9 @@ class QuotaTally {
   [[nodiscard]] std::uint64_t charge(std::size_t quota) const noexcept {
     return value(quota, quota_count::bytes) + kBesideItem * value(quota, quota_count::items);
   }
+  /// Whether so much was put since the last call of looked() that the limits should be looked at before the usual time.
+  [[nodiscard]] bool has_put_much() const noexcept { return put_bytes_ > kMuch; }
+  void looked() noexcept { put_bytes_ = 0; }
   /// The same since the last call of publish().
   [[nodiscard]] std::uint64_t unpublished(std::size_t quota) const noexcept {
     return charge(quota) - published_[quota];
@@ -115,6 +118,7 @@ class QuotaTally {
   static_assert(sizeof(Line) == runtime::kCacheLineBytes, "a write touches one line of its worker");
 
   const QuotaPrefixes& prefixes_;
+  std::uint64_t put_bytes_ = 0;
   std::unique_ptr<Line[]> lines_;
   std::vector<std::uint64_t> published_;
 };
@@ -159,8 +163,18 @@ class Quotas {
   }
   /// Whether the need of others takes nothing of the key's quota now.
   [[nodiscard]] bool keeps(std::string_view key) const noexcept;
-  /// Whether a write that makes the key's quota larger has to be refused. On the worker of the tally.
-  [[nodiscard]] bool refuses(std::string_view key, const QuotaTally& tally) const noexcept;
+  /// Whether a write that makes the key's quota larger has to be refused, behind others of `before` bytes. On the worker
+  /// of the tally.
+  [[nodiscard]] bool refuses(std::string_view key, const QuotaTally& tally,
+                             std::uint64_t before = 0) const noexcept {
+    return leaves_less_than(key, tally, before, 0);
+  }
+  /// Whether it may have to be refused soon. The same.
+  [[nodiscard]] bool may_refuse(std::string_view key, const QuotaTally& tally) const noexcept {
+    return leaves_less_than(key, tally, 0, kNearLimitPart);
+  }
+  /// A quota is near its limit when less than this part of it is left.
+  static constexpr std::uint64_t kNearLimitPart = 8;
 
  private:
   struct alignas(runtime::kCacheLineBytes) Shared {
@@ -171,6 +185,9 @@ class Quotas {
     std::atomic<bool> evicts{true};
     std::atomic<bool> weighs_size{true};
   };
+  /// Whether the key's quota refuses writes, and less than a part of its limit is left (0: nothing).
+  [[nodiscard]] bool leaves_less_than(std::string_view key, const QuotaTally& tally, std::uint64_t before,
+                                      std::uint64_t part) const noexcept;
   static std::uint64_t least_0(std::uint64_t charge) noexcept {
     return static_cast<std::int64_t>(charge) < 0 ? 0 : charge;
   }

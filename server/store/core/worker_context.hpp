@@ -54,8 +54,8 @@ struct WorkerContext {
   const char* refusal = nullptr;  ///< why changes are refused now; null: they are not. See refuse_changes()
   bool applies = false;      ///< changes that pass the commit point now were read from the log of other nodes
   bool writes_wait = false;  ///< replies to commands that may have written may have to wait for the disk
-  bool quota_full = false;   ///< writes to some quota may be refused now. See note_full_quota()
-  bool minds_writes = false;  ///< writes have to be looked at: there is a refusal, or a full quota
+  bool quota_near_limit = false;  ///< writes to some quota may be refused. See note_quota_near_limit()
+  bool minds_writes = false;  ///< writes have to be looked at: there is a refusal, or a quota near its limit
 
   void note(happening what) noexcept {
     if (happenings != nullptr) {
@@ -65,11 +65,11 @@ struct WorkerContext {
   /// Null: changes are not refused.
   void refuse_changes(const char* reason) noexcept {
     refusal = reason;
-    minds_writes = reason != nullptr || quota_full;
+    minds_writes = reason != nullptr || quota_near_limit;
   }
-  void note_full_quota(bool is_full) noexcept {
-    quota_full = is_full;
-    minds_writes = refusal != nullptr || is_full;
+  void note_quota_near_limit(bool is_near) noexcept {
+    quota_near_limit = is_near;
+    minds_writes = refusal != nullptr || is_near;
   }
   void count_no_memory() noexcept {
     counters.count(counter::store_no_memory);

@@ -18,7 +18,12 @@ PointLimits WriteOperation::joined_limits(runtime::Worker& worker) noexcept {
 }
 
 // Whatever needs no more memory than the old item goes on: a client of a full quota can still change its items.
-void WriteOperation::refuse_growth(const Item* old) noexcept {
+void WriteOperation::refuse_growth(const Item* old, runtime::Worker& worker) noexcept {
+  const auto& context = worker.local<WorkerContext>();
+  over_quota_ = false;
+  if (!context.store->quotas()->refuses(request_.key, *context.quotas)) {
+    return;
+  }
   bool grows = old == nullptr;
   if (decision_.source == item_source::sent || decision_.source == item_source::sent_stale) {
     grows = old == nullptr || item_->memory_bytes() > old->memory_bytes();

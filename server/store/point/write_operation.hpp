@@ -87,7 +87,7 @@ class WriteOperation {
     }
     MXKV_DCHECK(old != nullptr || decision_.fate != entry_fate::removed, "only what is there is removed");
     if (minds_quota_) [[unlikely]] {
-      refuse_growth(old);
+      refuse_growth(old, worker);
     }
     if (!request_.has_flags()) [[likely]] {
       if (puts_sent()) [[likely]] {
@@ -130,7 +130,8 @@ class WriteOperation {
     }
   }
 
-  /// The quota of the key is full: the operation is refused if it makes the quota larger. Before it is decided.
+  /// The quota of the key is near its limit: the operation is refused if it makes the quota larger when that is full.
+  /// Before it is decided.
   void mind_quota() noexcept {
     minds_quota_ = true;
     sets_ = false;
@@ -171,7 +172,7 @@ class WriteOperation {
     return decide_change(request_, found, Moment{worker});
   }
   [[nodiscard]] static PointLimits joined_limits(runtime::Worker& worker) noexcept;
-  [[gnu::noinline]] void refuse_growth(const Item* old) noexcept;
+  [[gnu::noinline]] void refuse_growth(const Item* old, runtime::Worker& worker) noexcept;
   index::Decision build(Item* live_old, runtime::Worker& worker);
   [[nodiscard]] Item* make(const Item* old, runtime::Worker& worker) const noexcept;
   [[nodiscard]] Item* make_new(std::string_view value, std::uint32_t flags,

@@ -11,6 +11,7 @@
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/point/write_operation.hpp"
 #include "server/store/upkeep/background_writes.hpp"
+#include "server/store/upkeep/upkeep.hpp"
 #include "server/store/watch/watch_hub.hpp"
 
 namespace mxkv::server {
@@ -32,12 +33,16 @@ struct RowWriter {
   runtime::Worker& worker;
 };
 
-/// How many values come before the first one whose quota is full.
+/// How many values come before the first one whose quota is full, or may be full once the others before it are put.
 std::size_t before_full_quota(std::span<const protocol::SentValue> values,
                               const WorkerContext& context) noexcept {
   const Quotas& quotas = *context.store->quotas();
-  const auto full = std::ranges::find_if(
-      values, [&](const protocol::SentValue& sent) { return quotas.refuses(sent.key(), *context.quotas); });
+  std::uint64_t before = 0;
+  const auto full = std::ranges::find_if(values, [&](const protocol::SentValue& sent) {
+    const bool refuses = quotas.refuses(sent.key(), *context.quotas, before);
+    before += kBesideItem + Item::kMostBeforeKey + sent.key().size() + sent.value().size();
+    return refuses;
+  });
   return static_cast<std::size_t>(full - values.begin());
 }
 
@@ -70,7 +75,10 @@ std::size_t WriteRow::store(ItemTree& tree, std::span<const protocol::SentValue>
   auto& context = worker.local<WorkerContext>();
   ConnectionTable& replies = *context.replies;
   Put row;
-  if (context.quota_full) [[unlikely]] {
+  if (context.quotas != nullptr) [[unlikely]] {
+    context.upkeep->mind_quotas(worker);
+  }
+  if (context.quota_near_limit) [[unlikely]] {
     values = values.first(before_full_quota(values, context));
     if (values.size() < kLeast) {
       return 0;

@@ -11,9 +11,7 @@ namespace {
 constexpr std::uint64_t kQuotaLookNs = 1'000'000;
 /// A walk removes this part of the limit more than it has to, so that the next one is not needed at once.
 constexpr std::uint64_t kQuotaSlackPart = 64;
-/// Scores are learnt when less than this part of the limit is left.
-constexpr std::uint64_t kNearLimitPart = 8;
-/// And anew when values for this part of the items were stored since the last walk.
+/// Near the limit scores are learnt, and anew when values for this part of the items were stored since the last walk.
 constexpr std::uint64_t kRenewedItemsPart = 4;
 /// The part of the items met that is removed.
 constexpr double kQuotaPart = 0.1;
@@ -23,7 +21,7 @@ static_assert(sizeof(EvictionWalk<QuotaHand>) <= runtime::kLargestTaskBytes);
 }  // namespace
 
 void QuotaLook::tick(QuotaEviction& quotas, runtime::Worker& worker) {
-  if (worker.now_ns() >= next_ns_) [[unlikely]] {
+  if (worker.now_ns() >= next_ns_ || worker.local<WorkerContext>().quotas->has_put_much()) [[unlikely]] {
     next_ns_ = worker.now_ns() + kQuotaLookNs;
     quotas.look(worker);
   }
@@ -38,20 +36,21 @@ QuotaEviction::QuotaEviction(StoreState& store) : store_(store), quotas_(*store.
 void QuotaEviction::look(runtime::Worker& worker) {
   auto& context = worker.local<WorkerContext>();
   const bool holds = !store_.tears_down();
-  bool is_full = false;
+  bool may_refuse = false;
+  context.quotas->looked();
   for (std::size_t quota = 0; quota < quotas_.size(); ++quota) {
     const std::uint64_t charge = quotas_.publish(quota, *context.quotas);
     const std::uint64_t most = quotas_.most(quota);
-    if (charge <= most - most / kNearLimitPart || !holds) [[likely]] {
+    if (charge <= most - most / Quotas::kNearLimitPart || !holds) [[likely]] {
       continue;
     }
     if (quotas_.evicts(quota)) {
       hands_[quota].begin(charge, worker);
     } else {
-      is_full = is_full || charge >= most;
+      may_refuse = true;
     }
   }
-  context.note_full_quota(is_full);
+  context.note_quota_near_limit(may_refuse);
 }
 
 void QuotaHand::begin(std::uint64_t charge, runtime::Worker& worker) {

@@ -1,11 +1,14 @@
 // Enforces the limits of quotas (core/quotas.hpp). Items of a quota above its limit make room, or writes to it are
 // refused.
 //
-// Each worker publishes its changes every millisecond. If the charge is above the limit then, the worker begins a walk
-// over the leaves of the prefix, from where the last walk of that quota stopped. As eviction does, the walk removes
-// the items among the worst tenth of those it meets; each quota has scores of its own (eviction_scores.hpp). So a
-// quota's charge exceeds its limit by the writes of some milliseconds, and no items of others make room for that. Near
-// the limit a walk that removes nothing learns the scores. It stops when the limit is reached.
+// Each worker publishes its changes every millisecond, and sooner when it has put much (QuotaTally). If the charge is
+// above the limit then, the worker begins a walk over the leaves of the prefix, from where the last walk of that quota
+// stopped. As eviction does, the walk removes the items among the worst tenth of those it meets; each quota has scores of
+// its own (eviction_scores.hpp). So a quota's charge exceeds its limit by the writes of some milliseconds, and no items of
+// others make room for that. Near the limit a walk that removes nothing learns the scores. It stops when the limit is
+// reached.
+//
+// A quota that refuses writes is exact for its worker: near the limit each write is looked at when it is decided.
 //
 // While a cleared tree is taken apart, its items still count: then no limit holds.
 #pragma once
@@ -29,7 +32,7 @@ class QuotaEviction;
 /// One a worker: when it looks at the quotas. Thread-safety: owner worker only.
 class QuotaLook {
  public:
-  /// Call it in every round; it looks every millisecond.
+  /// Call it in every round; it looks every millisecond, and when the worker has put much.
   void tick(QuotaEviction& quotas, runtime::Worker& worker);
 
  private:

@@ -53,6 +53,12 @@ class Upkeep {
       own.eviction.tick(store_, worker);
     }
   }
+  /// Call this before many writes, if there are quotas: looks at the limits if this worker has put much.
+  void mind_quotas(runtime::Worker& worker) {
+    if (worker.local<WorkerContext>().quotas->has_put_much()) [[unlikely]] {
+      quotas_->look(worker);
+    }
+  }
   /// Call this when an allocation of this worker was refused. True: room is being made, so try again in the
   /// next round, with the same `wait`. Where nothing may be evicted: memory that was freed is on its way back, or lies
   /// in fragments that are gathered. A request waits for that for some seconds at most.
