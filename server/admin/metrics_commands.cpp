@@ -179,6 +179,12 @@ constexpr std::array kOfPrefixes{
     OfPrefix{type::counter, "mxkv_prefix_ghost_returns",
              "Items stored again soon after their eviction, by configured prefix.",
              [](const QuotaSums& sums) { return sums.of(quota_count::ghost_returns); }},
+    OfPrefix{type::counter, "mxkv_prefix_sampled_hits",
+             "Gets of the sample (stats.sample) that found an item, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::sampled_hits); }},
+    OfPrefix{type::counter, "mxkv_prefix_sampled_misses",
+             "Gets of the sample (stats.sample) that found no item, by configured prefix.",
+             [](const QuotaSums& sums) { return sums.of(quota_count::sampled_misses); }},
 };
 
 void write_prefixes(Exposition& out, const ServingParts& parts) {

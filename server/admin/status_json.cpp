@@ -13,6 +13,7 @@
 #include "runtime/base/readable.hpp"
 #include "server/stats/memory_stats.hpp"
 #include "server/stats/observed_stats.hpp"
+#include "server/stats/quota_stats.hpp"
 
 namespace mxkv::server {
 
@@ -217,6 +218,23 @@ json certificates_of(const std::vector<CertificateEnd>& certificates) {
   return list;
 }
 
+json quotas_of(const ServingParts& parts) {
+  json list = json::array();
+  for (const QuotaSums& sums : quota_sums(parts.store)) {
+    list.push_back({{"prefix", runtime::readable(sums.options.prefix)},
+                    {"items", sums.of(quota_count::items)},
+                    {"memory", sums.charge},
+                    {"limit", sums.limit()},
+                    {"keep", sums.options.keep_bytes},
+                    {"evicts", sums.options.evicts},
+                    {"evicted", sums.of(quota_count::evictions)},
+                    {"refused", sums.of(quota_count::refused)},
+                    {"hits", sums.of(quota_count::sampled_hits)},
+                    {"misses", sums.of(quota_count::sampled_misses)}});
+  }
+  return list;
+}
+
 json group_json(const std::string& name, const PrefixSizes::Group& group) {
   return {{"name", runtime::readable(name)},
           {"prefix", in_percents(name)},
@@ -255,6 +273,7 @@ std::string status_json(const Health::State& state, const Recorder& recorder, co
     status["latency"] = latencies_of(recorder);
     status["series"] = series_of(recorder);
     status["nodes"] = nodes_of(*parts, recorder);
+    status["quotas"] = keys ? quotas_of(*parts) : json{};
     status["hot"] = keys ? hot_of(*parts) : json{};
     status["slow"] = keys ? slow_of(*parts) : json{};
     status["journal"] = journal_of(*parts);

@@ -271,8 +271,8 @@ void ClusterStore::set_elsewhere(runtime::Worker& worker, const protocol::SentVa
 
 // --- The node's own functions ---
 
-void ClusterStore::sampled(runtime::Worker& worker, std::string_view key) {
-  store_.sampled(worker, key);
+void ClusterStore::sampled(runtime::Worker& worker, std::string_view key, bool gets) {
+  store_.sampled(worker, key, gets && is_here(key, clock_.monotonic_ns()));
 }
 
 void ClusterStore::count_too_large(runtime::Worker& worker) noexcept {

@@ -96,7 +96,7 @@ class ClusterStore final : public SessionStore, private OwnerReads {
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
   [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept override;
-  void sampled(runtime::Worker& worker, std::string_view key) override;
+  void sampled(runtime::Worker& worker, std::string_view key, bool gets) override;
 
  private:
   /// The shards that have keys of a range, in the order of keys.

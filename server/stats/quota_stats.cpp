@@ -39,6 +39,8 @@ void add_quota_stats(StatText& text, const Store& store) {
     text.add(before + "expired", sum.of(quota_count::expired));
     text.add(before + "refused", sum.of(quota_count::refused));
     text.add(before + "ghost_returns", sum.of(quota_count::ghost_returns));
+    text.add(before + "sampled_hits", sum.of(quota_count::sampled_hits));
+    text.add(before + "sampled_misses", sum.of(quota_count::sampled_misses));
   }
 }
 

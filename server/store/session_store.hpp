@@ -61,8 +61,9 @@ class SessionStore {
   virtual bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                          protocol::BinaryForm form) = 0;
 
-  /// A request for `key` is sampled: counts the NUMA nodes of the memory that a look-up of it reads.
-  virtual void sampled(runtime::Worker& worker, std::string_view key) = 0;
+  /// A request for `key` is sampled: counts the NUMA nodes of the memory that a look-up of it reads. `gets`: it reads the
+  /// item, so the key's quota counts a hit or a miss.
+  virtual void sampled(runtime::Worker& worker, std::string_view key, bool gets) = 0;
   /// Counts a value that was refused for its length before it came.
   virtual void count_too_large(runtime::Worker& worker) noexcept = 0;
   /// Counts a value for which memory ran out while it was received.

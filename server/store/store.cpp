@@ -275,9 +275,12 @@ void Store::dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAdd
   }
 }
 
-void Store::sampled(runtime::Worker& worker, std::string_view key) {
-  if (PlaceCounters* const places = context(worker.id()).places.get(); places != nullptr) {
-    worker.create_sized<WhereTask>(sizeof(WhereTask) + key.size(), tree(), key, *places, worker.node())
+void Store::sampled(runtime::Worker& worker, std::string_view key, bool gets) {
+  PlaceCounters* const places = context(worker.id()).places.get();
+  const bool of_quota = gets && state_.quotas() != nullptr;
+  if (places != nullptr || of_quota) {
+    worker
+        .create_sized<WhereTask>(sizeof(WhereTask) + key.size(), tree(), key, places, worker.node(), of_quota)
         ->start(worker);
   }
 }

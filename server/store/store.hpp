@@ -59,7 +59,7 @@ class Store final : public SessionStore {
   void dump(runtime::Worker& worker, DumpProgress& progress, const ReplyAddress& address) override;
   bool flush_all(runtime::Worker& worker, std::int64_t delay_s, const ReplyAddress& address,
                  protocol::BinaryForm form) override;
-  void sampled(runtime::Worker& worker, std::string_view key) override;
+  void sampled(runtime::Worker& worker, std::string_view key, bool gets) override;
   void count_too_large(runtime::Worker& worker) noexcept override;
   void count_no_memory(runtime::Worker& worker) noexcept override;
   [[nodiscard]] bool makes_room(runtime::Worker& worker, shortage what, RoomWait& wait) noexcept override {

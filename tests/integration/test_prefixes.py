@@ -62,6 +62,18 @@ class PrefixesTest(CliCase):
                          {prefix: one["items"] for prefix, one in found.items()})
         self.assertRegex(self.out("prefixes"), r"page: +200 +\S+ +2\.0MiB +none")
 
+    def test_the_hit_ratio_is_that_of_sampled_gets(self):
+        store(self.client, b"page:", 10)
+        for _ in range(40):
+            self.client.send(b"".join(b"get page:%d\r\nget page:none\r\n" % i for i in range(10)))
+            for _ in range(10):
+                self.client.records()
+                self.client.records()
+        found = by_prefix(self.client)["page:"]
+        self.assertGreater(found["sampled_hits"] + found["sampled_misses"], 0)
+        self.assertRegex(self.out("prefixes"), r"page: .* \d+ %")
+        self.assertEqual(by_prefix(self.client)["order:big:"]["sampled_hits"], 0)
+
     def test_a_flood_of_one_prefix_evicts_its_own_items_alone(self):
         store(self.client, b"page", 500)
         before = by_prefix(self.client)["page:"]["evictions"]

@@ -379,6 +379,23 @@ function showCluster(now) {
   });
 }
 
+function showQuotas(now) {
+  const quotas = now.quotas || [];
+  byId("quotas").hidden = !quotas.length;
+  rows("t-quotas", quotas.length, 8).forEach((row, i) => {
+    const one = quotas[i], gets = one.hits + one.misses;
+    cell(row.cells[0], one.prefix, "name");
+    cell(row.cells[1], count(one.items));
+    cell(row.cells[2], bytes(one.memory));
+    cell(row.cells[3], one.limit ? `${bytes(one.limit)}${one.evicts ? "" : ", then refuses"}` : "none");
+    cell(row.cells[4], one.keep ? bytes(one.keep) : "none");
+    cell(row.cells[5], count(one.evicted));
+    cell(row.cells[6], count(one.refused));
+    cell(row.cells[7], gets ? percent(one.hits / gets) : "–");
+    row.cells[7].title = `of ${count(gets)} sampled gets since the start`;
+  });
+}
+
 const kForAdministrators = "Log in as an administrator to see keys and clients.";
 function showHot(now) {
   if (!now.hot) { nothing("t-hot", kForAdministrators); return; }
@@ -422,6 +439,7 @@ function draw() {
   showMemory(status);
   showWorkers(status);
   showCluster(status);
+  showQuotas(status);
   showHot(status);
   showSlow(status);
 }

@@ -42,7 +42,8 @@ void SessionCore::sample(const protocol::Request& request) {
   if (host->sampler.due()) [[unlikely]] {
     host->sampler.begin(*entry, request);
     if (protocol::is_sampled_by_key(request.op)) {
-      host->store.sampled(host->worker, request.key);
+      host->store.sampled(host->worker, request.key,
+                          protocol::is_retrieval(request.op) || request.op == protocol::verb::meta_get);
     }
   }
 }

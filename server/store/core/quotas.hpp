@@ -46,8 +46,10 @@ enum class quota_count : std::uint8_t {
   expired,         ///< expired items that were removed
   refused,         ///< writes that were refused because the quota was full
   ghost_returns,   ///< items that came back soon after their eviction, see ghosts.hpp
+  sampled_hits,    ///< gets of the sample (stats.sample) that found an item
+  sampled_misses,  ///< gets of the sample that found none
 };
-inline constexpr std::size_t kQuotaCounts = static_cast<std::size_t>(quota_count::ghost_returns) + 1;
+inline constexpr std::size_t kQuotaCounts = static_cast<std::size_t>(quota_count::sampled_misses) + 1;
 
 /// The prefixes in order, and the search for the prefix of a key. Immutable. Thread-safety: any thread.
 class QuotaPrefixes {
@@ -115,7 +117,11 @@ class QuotaTally {
   struct alignas(runtime::kCacheLineBytes) Line {
     std::array<std::atomic<std::uint64_t>, kQuotaCounts> values{};
   };
-  static_assert(sizeof(Line) == runtime::kCacheLineBytes, "a write touches one line of its worker");
+  static_assert(static_cast<std::size_t>(quota_count::ghost_returns) <
+                    runtime::kCacheLineBytes / sizeof(std::uint64_t),
+                "a write touches one line of its worker");
+
+  static constexpr std::uint64_t kMuch = std::uint64_t{64} << 10U;
 
   const QuotaPrefixes& prefixes_;
   std::uint64_t put_bytes_ = 0;

@@ -1,6 +1,7 @@
-// prefixes: memory and evictions by configured prefix.
+// prefixes: memory, evictions and hit ratio by configured prefix.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -35,11 +36,19 @@ constexpr std::array kColumns{
     Column{"refused", "refused"},
 };
 
+/// Of the gets of the sample; "-": there was none.
+std::string hit_ratio(const Stats& stats, const std::string& before) {
+  const double hits = stats.number(before + "sampled_hits");
+  const double gets = hits + stats.number(before + "sampled_misses");
+  return gets == 0 ? "-" : std::to_string(std::lround(100 * hits / gets)) + " %";
+}
+
 Outcome run_prefixes(Session& session) {
   const Stats stats = read_stats(session.connection(), "prefixes");
   std::vector<std::vector<std::string>> rows{{"prefix"}};
   std::ranges::transform(kColumns, std::back_inserter(rows.front()),
                          [](const Column& column) { return std::string{column.head}; });
+  rows.front().emplace_back("hits");
   for (std::size_t n = 1; stats.has(std::to_string(n) + ":prefix"); ++n) {
     const std::string before = std::to_string(n) + ":";
     const std::string prefix{stats.text(before + "prefix")};
@@ -48,6 +57,9 @@ Outcome run_prefixes(Session& session) {
       for (const Column& column : kColumns) {
         document[std::string{column.name}] =
             static_cast<std::uint64_t>(stats.number(before + std::string{column.name}));
+      }
+      for (const char* const name : {"sampled_hits", "sampled_misses"}) {
+        document[name] = static_cast<std::uint64_t>(stats.number(before + name));
       }
       print_json(session, document);
       continue;
@@ -59,6 +71,7 @@ Outcome run_prefixes(Session& session) {
       const bool is_none = value == 0 && (column.name == "limit" || column.name == "keep");
       row.push_back(is_none ? "none" : column.bytes ? bytes_text(value) : count_text(value));
     }
+    row.push_back(hit_ratio(stats, before));
   }
   if (session.json()) {
     return Outcome::done;

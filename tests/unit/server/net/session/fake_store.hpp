@@ -193,7 +193,10 @@ class FakeStore final : public SessionStore {
     });
   }
 
-  void sampled(runtime::Worker& /*worker*/, std::string_view key) override { sample.emplace_back(key); }
+  void sampled(runtime::Worker& /*worker*/, std::string_view key, bool gets) override {
+    sample.emplace_back(key);
+    sampled_gets += gets ? 1 : 0;
+  }
   void count_too_large(runtime::Worker& /*worker*/) noexcept override {}
   void count_no_memory(runtime::Worker& /*worker*/) noexcept override {}
 
@@ -229,6 +232,7 @@ class FakeStore final : public SessionStore {
   std::size_t sets_with_memory = ~std::size_t{0};  ///< how many sets of one call find memory
   std::size_t most_together = 0;                   ///< the largest number of gets in one call
   std::vector<std::string> sample;                 ///< keys of sampled requests
+  std::size_t sampled_gets = 0;                    ///< of these, requests that read the item
 
  private:
   static std::string run_line(const FakeBatch::Line& line, std::map<std::string, std::string>& among) {

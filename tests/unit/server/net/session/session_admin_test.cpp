@@ -227,6 +227,7 @@ TEST(SessionSample, TimesRequestsWhoseRepliesWentOutAndCountsTheirKeys) {
   EXPECT_EQ(samples(command_kind::set), 0U) << "nobody waits for them";
   EXPECT_EQ(client.host.sampler.hot_keys().counts(0).size(), 6U);
   EXPECT_EQ(client.store.sample.size(), 6U);
+  EXPECT_EQ(client.store.sampled_gets, 4U);
   ASSERT_EQ(slow.latest().size(), 4U);
   EXPECT_EQ(slow.latest()[0].nanoseconds, 5'000'000U);
   EXPECT_EQ(slow.latest()[0].worker, 3U);

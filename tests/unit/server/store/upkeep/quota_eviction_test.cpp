@@ -177,6 +177,61 @@ TEST(QuotaEviction, AFullQuotaRefusesOnlyWhatMakesItLarger) {
   EXPECT_EQ(store.charge("in:"), 0U);
 }
 
+// All come in one round, in which no time passes.
+TEST(QuotaEviction, APipelineFillsAQuotaThatRefusesNoFurtherThanToItsLimit) {
+  for (const bool in_rows : {true, false}) {
+    SCOPED_TRACE(in_rows);
+    constexpr std::uint64_t kLarge = std::uint64_t{1} << 20U;
+    QuotaStore store{{{.prefix = "in:", .most_bytes = kLarge, .evicts = false}}};
+    std::string together;
+    for (int i = 0; i < 6'000; ++i) {
+      const std::string set = set_text("in:" + std::to_string(i), 400);
+      together +=
+          in_rows ? set : "ms in:" + std::to_string(i) + " 400 T0\r\n" + std::string(400, 'v') + "\r\n";
+    }
+    store.text.ask(together);
+    EXPECT_LT(store.charge("in:"), kLarge + 1'000);
+    EXPECT_GT(store.charge("in:"), kLarge - 1'000);
+    EXPECT_EQ(store.total("in:", quota_count::refused), 6'000U - store.present("in:"));
+  }
+}
+
+TEST(QuotaEviction, AQuotaKeepsLargeItemsIfBytesCount) {
+  for (const bool weighs_size : {true, false}) {
+    SCOPED_TRACE(weighs_size);
+    QuotaStore store{{{.prefix = "in:", .most_bytes = kLimit, .weighs_size = weighs_size}}};
+    // The large ones are a little younger than the small ones around them, and all are read once.
+    for (int i = 0; i < 3'000; ++i) {
+      const std::string key = "in:" + std::to_string(i);
+      store.text.ask(set_text(key, i % 4 == 0 ? 1'500 : 50));
+      store.text.ask("get " + key + "\r\n");
+    }
+    store.pass_a_moment();
+    std::size_t large = 0;
+    for (const auto& [key, item] : store.text.items()) {
+      large += item.value.size() == 1'500 ? 1 : 0;
+    }
+    if (weighs_size) {
+      EXPECT_LT(large, store.present("in:") / 8) << "large items make room first";
+    } else {
+      EXPECT_GT(large, store.present("in:") / 8) << "sizes have no say";
+    }
+  }
+}
+
+TEST(QuotaEviction, SampledGetsCountAsHitsAndMisses) {
+  QuotaStore store{{{.prefix = "in:"}}};
+  store.text.ask(set_text("in:there", 10));
+  runtime::Worker& worker = store.text.machine[0];
+  for (const std::string_view key : {"in:there", "in:gone", "in:gone", "out"}) {
+    store.text.store.sampled(worker, key, true);
+    store.text.store.sampled(worker, key, false);
+    store.text.ask("mn\r\n");
+  }
+  EXPECT_EQ(store.total("in:", quota_count::sampled_hits), 1U);
+  EXPECT_EQ(store.total("in:", quota_count::sampled_misses), 2U);
+}
+
 TEST(QuotaEviction, OthersNeedTakesNothingOfWhatAQuotaKeeps) {
   constexpr std::size_t kSmall = std::size_t{24} << 20U;
   QuotaStore store{{{.prefix = "kept:", .keep_bytes = 4'000'000}, {.prefix = "lost:", .keep_bytes = 100'000}},
