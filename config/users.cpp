@@ -230,4 +230,22 @@ UsersFile read_users(const std::string& file, Findings& findings) {
   return read;
 }
 
+std::vector<std::string> crossed_prefixes(const std::vector<UserOptions>& users,
+                                          const std::vector<PrefixOptions>& prefixes) {
+  std::vector<std::string> warnings;
+  for (const UserOptions& user : users) {
+    for (const std::string& own : user.prefixes) {
+      for (std::size_t i = 0; i < prefixes.size(); ++i) {
+        const std::string& counted = prefixes[i].prefix;
+        if (counted.size() > own.size() && counted.starts_with(own)) {
+          warnings.push_back("user " + user.name + ": of its keys with the prefix " + in_quotes(own) +
+                             ", only those with " + in_quotes(counted) + " count in prefixes[" +
+                             std::to_string(i) + "]");
+        }
+      }
+    }
+  }
+  return warnings;
+}
+
 }  // namespace mxkv::config

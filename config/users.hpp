@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/findings.hpp"
+#include "config/options.hpp"
 
 namespace mxkv::config {
 
@@ -49,5 +50,9 @@ struct UsersFile {
 
 /// The same for a file; a file that other users may write to is refused. Thread-safety: any thread.
 [[nodiscard]] UsersFile read_users(const std::string& file, Findings& findings);
+
+/// Warnings about users of whose keys some count in a configured prefix, and others do not. Thread-safety: any thread.
+[[nodiscard]] std::vector<std::string> crossed_prefixes(const std::vector<UserOptions>& users,
+                                                        const std::vector<PrefixOptions>& prefixes);
 
 }  // namespace mxkv::config

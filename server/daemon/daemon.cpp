@@ -274,6 +274,9 @@ int serve(const config::DaemonOptions& options, Settled settled, std::optional<H
     for (const std::string& warning : settled.users->warnings) {
       log.warning(warning);
     }
+    for (const std::string& warning : config::crossed_prefixes(settled.users->users, options.prefixes)) {
+      log.warning(warning);
+    }
     credentials.replace(std::move(settled.users->users));
     log.info("clients authenticate: " + count_of_users(credentials.users()) + " of " +
              options.server.auth_file);

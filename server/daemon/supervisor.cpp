@@ -208,6 +208,9 @@ void Supervisor::reread_users() {
   for (const std::string& warning : file.warnings) {
     log_.warning(warning);
   }
+  for (const std::string& warning : config::crossed_prefixes(file.users, running_.prefixes)) {
+    log_.warning(warning);
+  }
   parts_.credentials.replace(std::move(file.users));
   const std::size_t closed = parts_.network.review_users();
   log_.info("reload: " + count_of_users(parts_.credentials.users()) + " may authenticate" +

@@ -1,11 +1,25 @@
 #include "server/stats/quota_stats.hpp"
 
+#include <algorithm>
 #include <string>
 
+#include "server/net/users/users.hpp"
 #include "server/stats/stat_text.hpp"
 #include "server/store/store.hpp"
 
 namespace mxkv::server {
+
+namespace {
+
+/// Whether some key of the user counts in the quota.
+bool concerns(const User& user, const QuotaPrefixes& prefixes, std::string_view quota) {
+  return !user.limits_keys() || std::ranges::any_of(user.options.prefixes, [&](const std::string& own) {
+    const std::size_t around = prefixes.find(own);
+    return quota.starts_with(own) || (around != QuotaPrefixes::kNone && prefixes.at(around) == quota);
+  });
+}
+
+}  // namespace
 
 std::vector<QuotaSums> quota_sums(const Store& store) {
   std::vector<QuotaSums> sums;
@@ -21,9 +35,12 @@ std::vector<QuotaSums> quota_sums(const Store& store) {
   return sums;
 }
 
-void add_quota_stats(StatText& text, const Store& store) {
+void add_quota_stats(StatText& text, const Store& store, const User* user) {
   std::size_t number = 0;
   for (const QuotaSums& sum : quota_sums(store)) {
+    if (user != nullptr && !concerns(*user, store.quotas()->prefixes(), sum.options.prefix)) {
+      continue;
+    }
     const std::string before = std::to_string(++number) + ":";
     text.add(before + "prefix", sum.options.prefix);
     text.add(before + "items", sum.of(quota_count::items));

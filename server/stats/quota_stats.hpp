@@ -11,6 +11,7 @@ namespace mxkv::server {
 
 class StatText;
 class Store;
+struct User;
 
 /// A quota at one moment.
 struct QuotaSums {
@@ -28,6 +29,7 @@ struct QuotaSums {
 
 /// In the order of the prefixes. Thread-safety of both: any thread; each number is a recent one.
 [[nodiscard]] std::vector<QuotaSums> quota_sums(const Store& store);
-void add_quota_stats(StatText& text, const Store& store);
+/// `user`: who asks; a user with prefixes sees the quotas in which its keys count. Null: one that sees all.
+void add_quota_stats(StatText& text, const Store& store, const User* user);
 
 }  // namespace mxkv::server

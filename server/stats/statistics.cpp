@@ -133,7 +133,7 @@ std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_, census_);
   } else if (group == "prefixes") {
-    add_quota_stats(text, store_);
+    add_quota_stats(text, store_, cursor.user);
   } else if (group == "items") {
     add_item_stats(text, runtime_, store_, items(), item_bytes());
   } else if (group == "slabs") {

@@ -195,6 +195,16 @@ class RolesTest(UsersCase):
             pass
         self.assertEqual((user.get(b"s:5"), user.get(b"s:1")), (b"v", None))
 
+    def test_a_user_with_prefixes_sees_memory_of_its_own_ones(self):
+        configured = "[{prefix: 's:'}, {prefix: 's:a:'}, {prefix: 't:'}, {prefix: 't:in:'}]"
+        self.serve('name: s, password: x, prefixes: ["s:", "t:in:deep"]', "name: a, password: x, role: administrator", "name: r, password: x",
+                   options=("--set", f"prefixes={configured}"))
+        self.wait_log("user s: of its keys with the prefix \"s:\", only those with \"s:a:\" count in prefixes[1]")
+        for name, expected in (("s", ["s:", "s:a:", "t:in:"]), ("a", ["s:", "s:a:", "t:", "t:in:"]), ("r", ["s:", "s:a:", "t:", "t:in:"])):
+            stats = self.as_user(name).stats(b"prefixes")
+            self.assertEqual([value for key, value in stats.items() if key.endswith(":prefix")], expected, name)
+        self.assertEqual(self.as_user("s").ask(b"config set prefixes []"), _FORBIDDEN)
+
     def test_a_cursor_leads_nobody_out_of_the_prefix(self):
         self.serve('name: s, password: x, prefixes: ["s:"]', "name: a, password: x, role: administrator")
         administrator = self.as_user("a")

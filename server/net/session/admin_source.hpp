@@ -12,6 +12,8 @@
 
 namespace mxkv::server {
 
+struct User;
+
 /// Where a reply continues that is made page by page. A command that walks connections makes one page at a
 /// time, so that its worker serves other connections between two pages.
 struct AdminCursor {
@@ -20,6 +22,7 @@ struct AdminCursor {
   std::size_t found = 0;                    ///< connections that the pages have met so far
   bool more = false;                        ///< another page follows
   int asker = -1;                           ///< the socket of the client that asked
+  const User* user = nullptr;  ///< who asked, during run(); null: a client that may do everything
   /// How the binary protocol answers a page that has no lines of statistics.
   protocol::reply_code code = protocol::reply_code::done;
 };

@@ -123,7 +123,9 @@ constexpr std::size_t kBytesOfPage = AdminCursor::kPage * RequestAllowance::kByt
 // wait.
 void Streams::add_page(SessionCore& core, RequestMeter& meter, const protocol::Request& request,
                        const ReplyAddress& address, AdminCursor& cursor) {
+  cursor.user = core.user();
   std::string text = core.host->admin->run(request, cursor);
+  cursor.user = nullptr;  // the session may get another one between two pages
   if (text.empty() && !cursor.more) {
     core.drain();  // shutdown closes the connection without an answer
   } else if (request.is_binary()) {

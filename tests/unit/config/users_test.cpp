@@ -1,6 +1,7 @@
 // Files of users: both forms; errors name the place of each mistake, and never a password.
 #include "config/users.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -45,6 +46,14 @@ TEST(UsersFile, AByteOrderMarkIsNoPartOfTheFirstName) {
                 .name,
             "ann");
   EXPECT_EQ(good("\xef\xbb\xbfusers:\n  - {name: ann, password: x}\n")[0].name, "ann");
+}
+
+TEST(UsersFile, PrefixesOfUsersThatCrossConfiguredOnesAreNamed) {
+  const std::vector<PrefixOptions> counted{{.prefix = "session:"}, {.prefix = "page:"}};
+  EXPECT_THAT(crossed_prefixes({{.name = "ann", .password = "x", .prefixes = {"s", "page:", "page:a:"}}}, counted),
+              testing::ElementsAre(
+                  "user ann: of its keys with the prefix \"s\", only those with \"session:\" count in "
+                  "prefixes[0]"));
 }
 
 TEST(UsersFile, YamlSaysRolesPrefixesAndLimits) {
