@@ -1,10 +1,8 @@
 #include "server/store/core/quotas.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
-#include "index/key.hpp"
 #include "runtime/base/assert.hpp"
 #include "server/store/item/item.hpp"
 
@@ -24,35 +22,28 @@ std::vector<std::string> sorted_prefixes(const std::vector<QuotaOptions>& option
 
 }  // namespace
 
-QuotaPrefixes::QuotaPrefixes(std::vector<std::string> sorted) {
-  MXKV_ASSERT(sorted.size() <= kMost, "the number of prefixes is bounded");
-  entries_.reserve(sorted.size());
-  for (std::string& text : sorted) {
-    MXKV_ASSERT(!text.empty() && (entries_.empty() || entries_.back().text < text),
-                "prefixes are sorted and differ");
+QuotaPrefixes::QuotaPrefixes(std::vector<std::string> sorted) : texts_(std::move(sorted)) {
+  MXKV_ASSERT(texts_.size() <= kMost, "the number of prefixes is bounded");
+  entries_.reserve(texts_.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    const std::string& text = texts_[i];
+    MXKV_ASSERT(!text.empty() && (i == 0 || texts_[i - 1] < text), "prefixes are sorted and differ");
     // Whatever begins with this one's own prefix comes between the two.
-    std::size_t within = entries_.empty() ? kNone : entries_.size() - 1;
-    while (within != kNone && !text.starts_with(entries_[within].text)) {
+    std::size_t within = i == 0 ? kNone : i - 1;
+    while (within != kNone && !text.starts_with(texts_[within])) {
       within = entries_[within].within;
     }
-    const std::uint64_t head = index::head_of(text, 0);
-    entries_.push_back({.head = head, .text = std::move(text), .within = within});
+    const std::size_t behind = 8 * (sizeof(std::uint64_t) - std::min(text.size(), sizeof(std::uint64_t)));
+    entries_.push_back({.head = index::head_of(text, 0),
+                        .mask = ~std::uint64_t{0} << behind,
+                        .bytes = text.size(),
+                        .within = within});
   }
 }
 
-// All texts between a key and a prefix of it begin with that prefix. So the last prefix that is not above the key is
-// the one wanted, or lies within it.
-std::size_t QuotaPrefixes::find(std::string_view key) const noexcept {
-  const std::uint64_t head = index::head_of(key, 0);
-  const auto behind = std::ranges::upper_bound(
-      entries_, std::pair{head, key}, std::less{},
-      [](const Entry& entry) { return std::pair{entry.head, std::string_view{entry.text}}; });
-  std::size_t at =
-      behind == entries_.begin() ? kNone : static_cast<std::size_t>(behind - entries_.begin()) - 1;
-  while (at != kNone && !key.starts_with(entries_[at].text)) {
-    at = entries_[at].within;
-  }
-  return at;
+std::size_t QuotaPrefixes::last_not_above(std::string_view key) const noexcept {
+  const auto behind = std::ranges::upper_bound(texts_, key);
+  return behind == texts_.begin() ? kNone : static_cast<std::size_t>(behind - texts_.begin()) - 1;
 }
 
 QuotaTally::QuotaTally(const QuotaPrefixes& prefixes)

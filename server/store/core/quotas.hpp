@@ -8,6 +8,7 @@
 // the tree. The set of prefixes is fixed at start-up; limits may change at any time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "index/key.hpp"
 #include "runtime/base/cache_line.hpp"
 
 namespace mxkv::server {
@@ -61,17 +63,44 @@ class QuotaPrefixes {
   explicit QuotaPrefixes(std::vector<std::string> sorted);
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  [[nodiscard]] std::string_view at(std::size_t quota) const noexcept { return entries_[quota].text; }
+  [[nodiscard]] std::string_view at(std::size_t quota) const noexcept { return texts_[quota]; }
   /// The longest prefix that the key begins with; kNone: there is none.
-  [[nodiscard]] std::size_t find(std::string_view key) const noexcept;
+  //
+  // All texts between a key and a prefix of it begin with that prefix. So the last prefix that is not above the key is
+  // the one wanted, or lies within it. Heads find it, and compare prefixes of up to eight bytes whole. Only among longer
+  // prefixes that share the key's head do texts decide.
+  [[nodiscard]] std::size_t find(std::string_view key) const noexcept {
+    const std::uint64_t head = index::head_of(key, 0);
+    const auto behind = std::ranges::upper_bound(entries_, head, {}, &Entry::head);
+    if (behind == entries_.begin()) {
+      return kNone;
+    }
+    auto at = static_cast<std::size_t>(behind - entries_.begin()) - 1;
+    if (entries_[at].head == head && entries_[at].bytes > sizeof(head)) {
+      at = last_not_above(key);
+    }
+    while (at != kNone && !begins_with(key, head, at)) {
+      at = entries_[at].within;
+    }
+    return at;
+  }
 
  private:
   struct Entry {
     std::uint64_t head;
-    std::string text;
+    std::uint64_t mask;  ///< of the head's bytes that belong to the prefix
+    std::size_t bytes;
     std::size_t within;  ///< the longest other prefix that this one begins with
   };
+  [[nodiscard]] bool begins_with(std::string_view key, std::uint64_t head, std::size_t at) const noexcept {
+    const Entry& entry = entries_[at];
+    return (head & entry.mask) == entry.head && key.size() >= entry.bytes &&
+           (entry.bytes <= sizeof(head) || key.starts_with(texts_[at]));
+  }
+  [[nodiscard]] std::size_t last_not_above(std::string_view key) const noexcept;
+
   std::vector<Entry> entries_;
+  std::vector<std::string> texts_;
 };
 
 /// One worker's counts. Thread-safety: owner worker only, but for value().
