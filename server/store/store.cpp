@@ -9,7 +9,6 @@
 #include "server/store/core/visibility.hpp"
 #include "server/store/point/get_task.hpp"
 #include "server/store/point/meta_get_task.hpp"
-#include "server/store/point/offered_reads.hpp"
 #include "server/store/point/read_row.hpp"
 #include "server/store/point/refused_request.hpp"
 #include "server/store/point/where_task.hpp"
@@ -48,14 +47,9 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
                .evicts = options.evict,
                .weighs_size = options.evict_large_first,
                .merge_after = options.merge_after}),
-      splitting_(options.ranges.splitting),
-      offers_(options.offers) {
-  MXKV_ASSERT(offers_.row > 0 && offers_.row <= ReadOffers::kMostInRow, "a row is short");
+      splitting_(options.ranges.splitting) {
   if (runtime.worker_count() == 1) {
     splitting_.parts_a_worker = 0;
-  } else if (offers_.mode != read_offering::off) {
-    offer_from_ = offers_.least;
-    offers_of_workers_.resize(runtime.worker_count());
   }
   set_limits(options.ranges, options.value_bytes);
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
@@ -63,7 +57,6 @@ Store::Store(runtime::Runtime& runtime, const StoreOptions& options)
     context.locks = &locks_;
     context.watch = &watch_hub_;
     context.happenings = &happenings_;
-    context.offers = offers_of_workers_.empty() ? nullptr : &offers_of_workers_[i];
   }
 }
 
@@ -182,9 +175,6 @@ void Store::get(runtime::Worker& worker, std::span<const protocol::AskedKey> key
                 const ReplyAddress& first) {
   if (keys.size() > 1) {
     MXKV_PATH(get_together);
-  }
-  if (keys.size() >= offer_from_ && !with_cas) [[unlikely]] {
-    keys = keys.first(OfferedReads::offer(worker, tree(), keys, first, offers_));
   }
   ReplyAddress address = first;
   if (keys.size() >= ReadRow::kLeast && ReadRow::may_read(worker)) [[likely]] {

@@ -50,10 +50,11 @@ TEST(UsersFile, AByteOrderMarkIsNoPartOfTheFirstName) {
 
 TEST(UsersFile, PrefixesOfUsersThatCrossConfiguredOnesAreNamed) {
   const std::vector<PrefixOptions> counted{{.prefix = "session:"}, {.prefix = "page:"}};
-  EXPECT_THAT(crossed_prefixes({{.name = "ann", .password = "x", .prefixes = {"s", "page:", "page:a:"}}}, counted),
-              testing::ElementsAre(
-                  "user ann: of its keys with the prefix \"s\", only those with \"session:\" count in "
-                  "prefixes[0]"));
+  EXPECT_THAT(
+      crossed_prefixes({{.name = "ann", .password = "x", .prefixes = {"s", "page:", "page:a:"}}}, counted),
+      testing::ElementsAre(
+          "user ann: of its keys with the prefix \"s\", only those with \"session:\" count in "
+          "prefixes[0]"));
 }
 
 TEST(UsersFile, YamlSaysRolesPrefixesAndLimits) {
