@@ -117,7 +117,7 @@ class Batch final : public ReceivedBatch {
   [[nodiscard]] std::size_t reply_bytes() const noexcept;
   /// Fails the batch with `text` if any line may change an item.
   void refuse_changes(std::string_view text);
-  /// Lines must not make full quotas larger; quotas near their limits may fill up. Before they are decided, on the worker of the tally.
+  /// Lines must not make quotas larger that are full when they are decided. Call this before, on the worker of the tally.
   void mind_quotas(const Quotas& quotas, const QuotaTally& tally) noexcept;
   /// Fails the batch because there is no memory for its reply.
   void refuse_reply() { note_failure(lines_.size(), protocol::kNoReplyMemory); }

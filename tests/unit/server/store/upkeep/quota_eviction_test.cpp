@@ -177,7 +177,7 @@ TEST(QuotaEviction, AFullQuotaRefusesOnlyWhatMakesItLarger) {
   EXPECT_EQ(store.charge("in:"), 0U);
 }
 
-// All come in one round, in which no time passes.
+// All come within a millisecond, the usual time between two looks at the limits.
 TEST(QuotaEviction, APipelineFillsAQuotaThatRefusesNoFurtherThanToItsLimit) {
   for (const bool in_rows : {true, false}) {
     SCOPED_TRACE(in_rows);
