@@ -34,7 +34,7 @@ inline constexpr std::array<WrongConfiguration, 123> kWrongConfigurations{{
      "none)"},
     {"a prefix that keeps more than its part",
      "memory: {limit: 1GiB}\nprefixes:\n  - {prefix: a, memory: 10%, keep: 200MiB}\n",
-     "3:36: prefixes[0].keep: 200MiB is above memory (allowed: at most 102MiB)"},
+     "3:36: prefixes[0].keep: 200MiB is above memory (allowed: at most 102.3MiB)"},
     {"a prefix that evicts for what no prefix evicts", "prefixes: [{prefix: a, evict_for: keys}]\n",
      "1:35: prefixes[0].evict_for: \"keys\" is unknown (allowed: auto, requests, bytes)"},
     {"a prefix that keeps more than it may take", "prefixes:\n  - {prefix: a, memory: 1GiB, keep: 2GiB}\n",
