@@ -154,6 +154,11 @@ TEST(QuotaEviction, AFullQuotaRefusesOnlyWhatMakesItLarger) {
   EXPECT_EQ(store.total("in:", quota_count::refused), 6U);
   EXPECT_EQ(store.text.store.total(counter::store_no_memory), 0U) << "there is memory";
 
+  // The smaller value has left room.
+  for (int i = 0; store.text.ask(set_text("in:more" + std::to_string(i), 200)) == "STORED\r\n"; ++i) {
+    ASSERT_LT(i, 3) << "there is no more room than for the bytes that went";
+  }
+
   // Sets come together: all but one are of other prefixes, and are stored in their order.
   std::string together;
   for (int i = 0; i < 8; ++i) {
