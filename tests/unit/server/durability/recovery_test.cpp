@@ -136,10 +136,10 @@ TEST(Recovery, WithLessMemoryThanDataKeepsWhatEvictionWouldKeep) {
 
 // Items that were all set in one moment. If all of them are tried, none of the memory is left for the upper tree.
 TEST(Recovery, EquallyGoodItemsLeaveMemoryForTheTreeAboveThem) {
-  for (const std::size_t bytes : {500U, 2000U}) {
+  for (const std::size_t bytes : {2000U, 4000U}) {
     SCOPED_TRACE(bytes);
     KeptDisk disk;
-    const std::size_t count = (std::size_t{24} << 20U) / (bytes + 60);
+    const std::size_t count = (std::size_t{20} << 20U) / (bytes + 60);
     {
       RecordedStore recorded{disk, kNow};
       for (std::size_t i = 0; i < count; ++i) {
