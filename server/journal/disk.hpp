@@ -42,6 +42,22 @@ class DiskFile {
   [[nodiscard]] virtual int size(std::uint64_t& bytes) noexcept = 0;
 };
 
+/// A file opened to read parts of it, which its destructor closes. It stays readable after the file was renamed
+/// or removed. Thread-safety: one thread at a time.
+class DiskReader {
+ public:
+  struct Read {
+    std::size_t bytes = 0;  ///< read; fewer than asked for only at the end of the file
+    int error = 0;          ///< an errno value; then `bytes` counts for nothing
+  };
+
+  virtual ~DiskReader() = default;
+
+  /// Reads bytes from an offset on, as the file has them now. While another thread writes there, old and new
+  /// bytes may be mixed.
+  [[nodiscard]] virtual Read read_at(std::span<char> to, std::uint64_t offset) noexcept = 0;
+};
+
 /// The bytes of a file when it was read; they stay until this is destroyed. Thread-safety: any thread.
 class DiskBytes {
  public:
@@ -49,7 +65,7 @@ class DiskBytes {
   [[nodiscard]] virtual std::string_view bytes() const noexcept = 0;
 };
 
-/// Thread-safety: one thread at a time, except read() and the opened files.
+/// Thread-safety: one thread at a time, except read(), open_reader(), list() and the opened files.
 class Disk {
  public:
   virtual ~Disk() = default;
@@ -63,6 +79,8 @@ class Disk {
   [[nodiscard]] virtual int open(const std::string& path, std::unique_ptr<DiskFile>& file) = 0;
   /// Reads a whole file. Any thread.
   [[nodiscard]] virtual int read(const std::string& path, std::unique_ptr<DiskBytes>& bytes) = 0;
+  /// Opens an existing file to read parts of it. Any thread.
+  [[nodiscard]] virtual int open_reader(const std::string& path, std::unique_ptr<DiskReader>& file) = 0;
 
   /// Renames a file; a file named `to` is replaced.
   [[nodiscard]] virtual int rename(const std::string& from, const std::string& to) = 0;
@@ -72,7 +90,7 @@ class Disk {
   [[nodiscard]] virtual int create_directory(const std::string& path) = 0;
   /// Removes an empty directory.
   [[nodiscard]] virtual int remove_directory(const std::string& path) = 0;
-  /// Names in a directory (empty: the Disk's own), sorted, without "." and "..".
+  /// Names in a directory (empty: the Disk's own), sorted, without "." and "..". Any thread.
   [[nodiscard]] virtual int list(const std::string& path, std::vector<std::string>& names) = 0;
   /// Brings created, renamed and removed names in the directory to disk. Returns 0 or an errno value.
   [[nodiscard]] virtual int sync_directory(const std::string& path) = 0;

@@ -101,6 +101,15 @@ int PosixDisk::read(const std::string& path, std::unique_ptr<DiskBytes>& bytes) 
   return map_file(directory_, path, bytes);
 }
 
+int PosixDisk::open_reader(const std::string& path, std::unique_ptr<DiskReader>& file) {
+  const int opened = ::openat(directory_, path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (opened < 0) {
+    return errno;
+  }
+  file = std::make_unique<PosixReader>(opened);
+  return 0;
+}
+
 int PosixDisk::rename(const std::string& from, const std::string& to) {
   return errno_of(::renameat(directory_, from.c_str(), directory_, to.c_str()));
 }

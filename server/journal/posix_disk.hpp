@@ -1,6 +1,6 @@
 // The file system below one directory.
 //
-// Files are read by mapping them, so that reading a journal costs no copy. The lock keeps other processes
+// Whole files are read by mapping them, so that reading a journal costs no copy. The lock keeps other processes
 // from writing to the files meanwhile. Names are looked up below a descriptor of the directory, which may be
 // moved.
 #pragma once
@@ -31,6 +31,7 @@ class PosixDisk final : public Disk {
   [[nodiscard]] int create(const std::string& path, std::unique_ptr<DiskFile>& file) override;
   [[nodiscard]] int open(const std::string& path, std::unique_ptr<DiskFile>& file) override;
   [[nodiscard]] int read(const std::string& path, std::unique_ptr<DiskBytes>& bytes) override;
+  [[nodiscard]] int open_reader(const std::string& path, std::unique_ptr<DiskReader>& file) override;
   [[nodiscard]] int rename(const std::string& from, const std::string& to) override;
   [[nodiscard]] int remove(const std::string& path) override;
   [[nodiscard]] int link(const std::string& from, const std::string& to) override;

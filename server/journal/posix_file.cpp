@@ -97,6 +97,26 @@ int PosixFile::fill_with_zeros(std::uint64_t from, std::uint64_t to) noexcept {
   return 0;
 }
 
+PosixReader::~PosixReader() {
+  ::close(file_);
+}
+
+DiskReader::Read PosixReader::read_at(std::span<char> to, std::uint64_t offset) noexcept {
+  std::size_t done = 0;
+  while (done < to.size()) {
+    const ssize_t bytes =
+        ::pread(file_, to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+    if (bytes < 0 && errno != EINTR) {
+      return {0, errno};
+    }
+    if (bytes == 0) {
+      break;
+    }
+    done += bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+  }
+  return {done, 0};
+}
+
 std::uint64_t bytes_before_hole(int file, std::uint64_t size) noexcept {
   constexpr std::uint64_t kMostZeros = std::uint64_t{256} << 20U;
   if (size <= kMostZeros) {

@@ -1,4 +1,4 @@
-// One file of PosixDisk, and the mapping by which it is read.
+// One file of PosixDisk to write or to read in parts, and the mapping by which a whole file is read.
 #pragma once
 
 #include <memory>
@@ -28,6 +28,20 @@ class PosixFile final : public DiskFile {
  private:
   [[nodiscard]] int fill_with_zeros(std::uint64_t from, std::uint64_t to) noexcept;
 
+  int file_;
+};
+
+/// Owns the descriptor. Thread-safety: one thread at a time.
+class PosixReader final : public DiskReader {
+ public:
+  explicit PosixReader(int file) noexcept : file_(file) {}
+  ~PosixReader() override;
+  PosixReader(const PosixReader&) = delete;
+  PosixReader& operator=(const PosixReader&) = delete;
+
+  [[nodiscard]] Read read_at(std::span<char> to, std::uint64_t offset) noexcept override;
+
+ private:
   int file_;
 };
 

@@ -20,6 +20,27 @@ class CopiedBytes final : public server::DiskBytes {
 
 }  // namespace
 
+/// A file that was opened to be read; of no use after a cut or kill.
+class SimDisk::Reader final : public server::DiskReader {
+ public:
+  Reader(SimDisk& disk, std::shared_ptr<SimFile> file)
+      : disk_(&disk), file_(std::move(file)), life_(disk.life_) {}
+
+  [[nodiscard]] Read read_at(std::span<char> to, std::uint64_t offset) noexcept override {
+    const std::lock_guard guard(disk_->mutex_);
+    if (life_ != disk_->life_ || disk_->is_off()) {
+      return {0, EIO};
+    }
+    const std::string& bytes = file_->bytes();
+    return {offset < bytes.size() ? bytes.copy(to.data(), to.size(), offset) : 0, 0};
+  }
+
+ private:
+  SimDisk* disk_;
+  std::shared_ptr<SimFile> file_;
+  std::uint64_t life_;
+};
+
 /// A file that was opened; of no use after a cut or kill.
 class SimDisk::Open final : public server::DiskFile {
  public:
@@ -252,6 +273,17 @@ int SimDisk::read(const std::string& path, std::unique_ptr<server::DiskBytes>& b
   const int error = state == power::on ? names_.find(path, found) : EIO;
   if (error == 0) {
     bytes = std::make_unique<CopiedBytes>(found->bytes());
+  }
+  return error;
+}
+
+// No step: reading changes nothing, so the power may as well go at the next one.
+int SimDisk::open_reader(const std::string& path, std::unique_ptr<server::DiskReader>& file) {
+  const std::lock_guard guard(mutex_);
+  std::shared_ptr<SimFile> found;
+  const int error = off_at_ != 0 && steps_ >= off_at_ ? EIO : names_.find(path, found);
+  if (error == 0) {
+    file = std::make_unique<Reader>(*this, std::move(found));
   }
   return error;
 }

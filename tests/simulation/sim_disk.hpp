@@ -91,6 +91,7 @@ class SimDisk final : public server::Disk {
   [[nodiscard]] int open(const std::string& path, std::unique_ptr<server::DiskFile>& file) override;
   [[nodiscard]] int lock(const std::string& path, std::unique_ptr<server::DiskFile>& lock) override;
   [[nodiscard]] int read(const std::string& path, std::unique_ptr<server::DiskBytes>& bytes) override;
+  [[nodiscard]] int open_reader(const std::string& path, std::unique_ptr<server::DiskReader>& file) override;
 
   [[nodiscard]] int sync_directory(const std::string& path) override;
   [[nodiscard]] int list(const std::string& path, std::vector<std::string>& names) override;
@@ -98,6 +99,7 @@ class SimDisk final : public server::Disk {
 
  private:
   class Open;
+  class Reader;
   enum class power : std::uint8_t { on, failing, off };
 
   /// Counts a step and tells the hook. Failing: this step is the last, and may happen or not.

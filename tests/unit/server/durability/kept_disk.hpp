@@ -23,6 +23,10 @@ class KeptDisk final : public Disk {
     return other;
   }
 
+  void put(const std::string& path, std::string bytes) {
+    disk_.files[path] = std::make_shared<std::string>(std::move(bytes));
+  }
+
   int lock(const std::string& path, std::unique_ptr<DiskFile>& lock) override {
     return disk_.files.contains(path) ? disk_.open(path, lock) : disk_.create(path, lock);
   }
@@ -34,6 +38,9 @@ class KeptDisk final : public Disk {
   }
   int read(const std::string& path, std::unique_ptr<DiskBytes>& bytes) override {
     return disk_.read(path, bytes);
+  }
+  int open_reader(const std::string& path, std::unique_ptr<DiskReader>& file) override {
+    return disk_.open_reader(path, file);
   }
   int rename(const std::string& from, const std::string& to) override { return disk_.rename(from, to); }
   int remove(const std::string& path) override { return disk_.remove(path); }

@@ -56,6 +56,13 @@ class MemoryDisk final : public Disk {
     bytes = std::make_unique<Copy>(at(path));
     return 0;
   }
+  int open_reader(const std::string& path, std::unique_ptr<DiskReader>& file) override {
+    if (!files.contains(path)) {
+      return ENOENT;
+    }
+    file = std::make_unique<Reader>(files.at(path));
+    return 0;
+  }
   int rename(const std::string& from, const std::string& to) override {
     if (!files.contains(from)) {
       return ENOENT;
@@ -89,6 +96,14 @@ class MemoryDisk final : public Disk {
     explicit Copy(std::string bytes) : bytes_(std::move(bytes)) {}
     std::string_view bytes() const noexcept override { return bytes_; }
     std::string bytes_;
+  };
+
+  struct Reader final : DiskReader {
+    explicit Reader(Bytes bytes) : bytes_(std::move(bytes)) {}
+    Read read_at(std::span<char> to, std::uint64_t offset) noexcept override {
+      return {offset < bytes_->size() ? bytes_->copy(to.data(), to.size(), offset) : 0, 0};
+    }
+    Bytes bytes_;
   };
 
   class File final : public DiskFile {

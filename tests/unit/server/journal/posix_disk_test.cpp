@@ -55,6 +55,32 @@ class PosixDiskTest : public ::testing::Test {
   std::unique_ptr<PosixDisk> disk;
 };
 
+TEST_F(PosixDiskTest, ReadsPartsOfAFileAlsoWhenItIsRenamedOrRemoved) {
+  write("a", "0123456789");
+  std::unique_ptr<DiskReader> reader;
+  EXPECT_EQ(disk->open_reader("b", reader), ENOENT);
+  ASSERT_EQ(disk->open_reader("a", reader), 0);
+  const auto part = [&reader](std::size_t bytes, std::uint64_t offset) {
+    std::string text(bytes, '?');
+    const DiskReader::Read read = reader->read_at(text, offset);
+    EXPECT_EQ(read.error, 0);
+    return text.substr(0, read.bytes);
+  };
+  EXPECT_EQ(part(3, 2), "234");
+  EXPECT_EQ(part(5, 8), "89");
+  EXPECT_EQ(part(5, 10), "");
+  std::unique_ptr<DiskFile> file;
+  ASSERT_EQ(disk->open("a", file), 0);
+  char longer[] = "abcd";
+  const iovec piece{longer, 4};
+  ASSERT_EQ(file->write_at({&piece, 1}, 8).bytes, 4U);
+  EXPECT_EQ(part(9, 7), "7abcd") << "the file as it is now";
+  ASSERT_EQ(disk->rename("a", "c"), 0);
+  EXPECT_EQ(part(1, 0), "0");
+  ASSERT_EQ(disk->remove("c"), 0);
+  EXPECT_EQ(part(1, 11), "d");
+}
+
 TEST_F(PosixDiskTest, ReadsPiecesThatWereWrittenAtTheirOffsets) {
   std::unique_ptr<DiskFile> file;
   ASSERT_EQ(disk->create("a", file), 0);
