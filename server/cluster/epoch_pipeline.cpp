@@ -159,7 +159,7 @@ void EpochPipeline::deal_range(const RecordBounds& bounds, const DealPart& add) 
   }
 }
 
-// Deals a worker's records in its order. A record of a range goes to each shard that the range touches, cut
+// Deals a worker's records in its order, without marks of batches: logs have none. A record of a range goes to each shard that the range touches, cut
 // to that shard.
 void EpochPipeline::deal(const RecordBlock& block) {
   RecordBlock& bytes = const_cast<RecordBlock&>(block);  // NOLINT: reading its payload changes nothing
@@ -169,9 +169,9 @@ void EpochPipeline::deal(const RecordBlock& block) {
   if (block.apart.owner != nullptr) {
     block.apart.of->pieces(block.apart.owner, pieces_);
   }
-  for (std::size_t from = 0; const std::optional<Record> record = reader.next(); from = reader.position()) {
+  while (const std::optional<Record> record = reader.next()) {
     count(counts_.records);
-    const std::string_view raw = payload.substr(from, reader.position() - from);
+    const std::string_view raw = payload.substr(reader.begin(), reader.position() - reader.begin());
     std::visit(
         [&](const auto& typed) {
           using R = std::remove_cvref_t<decltype(typed)>;

@@ -56,7 +56,7 @@ std::optional<BodyEntry> RecordBodyReader::next() noexcept {
   if (!record) {
     return fail(reader.wrong() != nullptr ? reader.wrong() : "an entry has no record");
   }
-  if (!reader.at_end()) {
+  if (reader.begin() != 0 || !reader.at_end()) {
     return fail("an entry has more than one record");
   }
   const auto* const put = std::get_if<PutRecord>(&*record);

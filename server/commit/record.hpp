@@ -12,6 +12,10 @@
 //   flush        removes all items with an order up to its own
 //   flush_at     u64 point, u64 now: a flush in the future
 //
+// Two *marks* have the same 12 bytes, all zero but the type. They are no records and are not counted as such:
+//
+//   batch_begin, batch_end   the records of this worker in between are one batch: they passed as a group
+//
 // `order` grows with each change of a key (index/commit_point.hpp). An operation on a range has an order
 // above all earlier changes. In checkpoints the 11 bits above the order's 53 are the item's access code. A bit of
 // the record says that the code counts reads (access_code.hpp). Codes of records without it have an age alone;
@@ -48,6 +52,9 @@ enum class record_type : std::uint8_t {
   flush = 6,
   flush_at = 7,
 };
+
+/// A mark beside the records; its number is not one of a record_type.
+enum class batch_mark : std::uint8_t { begin = 8, end = 9 };
 
 enum class gone_reason : std::uint8_t { deleted = 0, evicted = 1 };
 
@@ -209,7 +216,7 @@ constexpr std::size_t most_bytes(std::size_t value_bytes = kMostInlineBytes) noe
   return kRecordHeaderBytes + 16;
 }
 
-// Each writes encoded_bytes() to `out` and returns their end.
+// Each writes encoded_bytes(), a mark kRecordHeaderBytes, to `out` and returns their end.
 
 namespace record_detail {
 
@@ -235,6 +242,10 @@ inline std::uint8_t bits_of(const RecordBounds& bounds) noexcept {
 }
 
 }  // namespace record_detail
+
+inline char* write_mark(char* out, batch_mark mark) noexcept {
+  return record_detail::put_header(out, static_cast<record_type>(mark), 0, 0, 0, 0);
+}
 
 inline char* write_record(char* out, const PutRecord& put) noexcept {
   MXKV_DCHECK(put.order <= kMostOrder, "an order has 53 bits");

@@ -50,7 +50,7 @@ struct RecordBlock {
   ApartValue apart;  ///< value of the last record
   std::uint64_t epoch = 0;
   std::uint32_t payload_bytes = 0;
-  std::uint32_t records = 0;
+  std::uint32_t records = 0;  ///< without marks of batches
 
   /// kBlockHeaderBytes, which the writer fills; the records follow.
   [[nodiscard]] char* header() noexcept { return reinterpret_cast<char*>(this + 1); }

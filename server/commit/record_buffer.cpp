@@ -64,10 +64,16 @@ void RecordBuffer::begin_group() noexcept {
   MXKV_DCHECK(label_ != &group_label_, "groups do not nest");
   group_label_.store(label_->load(std::memory_order_relaxed), std::memory_order_relaxed);
   label_ = &group_label_;
+  put_mark(batch_mark::begin);
 }
 
 void RecordBuffer::end_group() noexcept {
+  put_mark(batch_mark::end);
   label_ = &share_->epochs->current_word();
+}
+
+void RecordBuffer::put_mark(batch_mark mark) noexcept {
+  at_ = write_mark(room(kRecordHeaderBytes), mark);
 }
 
 void RecordBuffer::begin_block(std::uint64_t label) noexcept {
@@ -99,7 +105,7 @@ void RecordBuffer::begin_block(std::uint64_t label) noexcept {
 }
 
 void RecordBuffer::seal() noexcept {
-  MXKV_ASSERT(block_ != nullptr && records_ > 0, "a block that is sealed has records");
+  MXKV_ASSERT(block_ != nullptr && at_ > block_->payload(), "a block that is sealed has records or marks");
   block_->payload_bytes = static_cast<std::uint32_t>(at_ - block_->payload());
   block_->records = records_;
   chunk_at_ = aligned(at_);

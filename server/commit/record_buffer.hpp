@@ -57,7 +57,8 @@ class alignas(2 * runtime::kCacheLineBytes) RecordBuffer {
   /// `record.apart_bytes` is the length of the value. Takes over the reference.
   void put_apart(const PutRecord& record, const ApartValue& value) noexcept;
 
-  /// Gives all records up to end_group() the current label. Both calls are in one round.
+  /// Gives all records up to end_group() the current label, and marks them as a batch. Both calls are in one
+  /// round.
   void begin_group() noexcept;
   void end_group() noexcept;
 
@@ -100,6 +101,7 @@ class alignas(2 * runtime::kCacheLineBytes) RecordBuffer {
     }
     return at_;
   }
+  void put_mark(batch_mark mark) noexcept;
   [[gnu::noinline, gnu::cold]] void begin_block(std::uint64_t label) noexcept;
   [[gnu::noinline, gnu::cold]] void seal() noexcept;
   [[gnu::noinline]] void refill() noexcept;
@@ -113,7 +115,7 @@ class alignas(2 * runtime::kCacheLineBytes) RecordBuffer {
   std::uint64_t epoch_ = 0;                  ///< of the open block; 0: there is none
   char* at_ = nullptr;                       ///< the place of the next record
   char* end_ = nullptr;                      ///< of the chunk
-  std::uint32_t records_ = 0;                ///< in the open block
+  std::uint32_t records_ = 0;                ///< in the open block; marks are none
   RecordBlock* block_ = nullptr;             ///< the open block
   RecordChunk* chunk_ = nullptr;             ///< the chunk of new blocks
   char* chunk_at_ = nullptr;                 ///< the place of the next block

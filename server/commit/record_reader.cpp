@@ -1,5 +1,7 @@
 #include "server/commit/record_reader.hpp"
 
+#include <algorithm>
+
 namespace mxkv::server {
 
 struct RecordReader::Header {
@@ -11,9 +13,10 @@ struct RecordReader::Header {
 };
 
 std::optional<Record> RecordReader::next() noexcept {
-  if (wrong_ != nullptr || position_ == payload_.size()) {
+  if (wrong_ != nullptr || !pass_marks() || position_ == payload_.size()) {
     return std::nullopt;
   }
+  begin_ = position_;
   left_ = payload_.substr(position_);
   short_ = false;
   if (left_.size() < kRecordHeaderBytes) {
@@ -31,6 +34,31 @@ std::optional<Record> RecordReader::next() noexcept {
     position_ = payload_.size() - left_.size();
   }
   return record;
+}
+
+bool RecordReader::pass_marks() noexcept {
+  for (; position_ < payload_.size(); position_ += kRecordHeaderBytes) {
+    const auto mark = static_cast<batch_mark>(payload_[position_]);
+    if (mark != batch_mark::begin && mark != batch_mark::end) [[likely]] {
+      return true;
+    }
+    const std::string_view rest = payload_.substr(position_, kRecordHeaderBytes).substr(1);
+    if (rest.size() < kRecordHeaderBytes - 1) {
+      wrong_ = "a record is cut off";
+    } else if (std::ranges::any_of(rest, [](char byte) { return byte != 0; })) {
+      wrong_ = "a mark of a batch has unknown bits";
+    } else if (marks_ != nullptr && marks_->open == (mark == batch_mark::begin)) {
+      wrong_ = marks_->open ? "a batch begins within another" : "a batch ends that did not begin";
+    }
+    if (wrong_ != nullptr) {
+      return false;
+    }
+    if (marks_ != nullptr) {
+      marks_->open = !marks_->open;
+      marks_->batches += marks_->open ? 1 : 0;
+    }
+  }
+  return true;
 }
 
 std::optional<Record> RecordReader::read(const Header& header) noexcept {

@@ -125,6 +125,7 @@ class Reading {
     while (const auto entry = reader.next()) {
       counts.add(entry->record);
     }
+    counts.batches += reader.batches();
     if (reader.wrong() != nullptr && wrong_.empty()) {
       wrong_ = scan.path + ": no record at byte " + std::to_string(reader.position()) + " (epoch " +
                std::to_string(group.epoch) + "), although its hash is right: " + reader.wrong();
@@ -186,6 +187,7 @@ RecordCounts& RecordCounts::operator+=(const RecordCounts& other) noexcept {
     by_type[type] += other.by_type[type];
   }
   value_bytes += other.value_bytes;
+  batches += other.batches;
   return *this;
 }
 

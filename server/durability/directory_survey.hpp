@@ -32,6 +32,7 @@ inline constexpr std::size_t kRecordTypes = 7;
 struct RecordCounts {
   std::array<std::uint64_t, kRecordTypes> by_type{};
   std::uint64_t value_bytes = 0;  ///< of puts
+  std::uint64_t batches = 0;
 
   void add(const Record& record) noexcept;
   RecordCounts& operator+=(const RecordCounts& other) noexcept;

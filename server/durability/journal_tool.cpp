@@ -70,8 +70,8 @@ std::string records_line(const RecordCounts& counts) {
               record_type_name(type) + " " + std::to_string(counts.by_type[type]);
     }
   }
-  return line + (counts.all() != 0 ? ")" : "") + ", values " + std::to_string(counts.value_bytes) +
-         " bytes\n";
+  return line + (counts.all() != 0 ? ")" : "") + ", values " + std::to_string(counts.value_bytes) + " bytes" +
+         (counts.batches != 0 ? ", " + counted(counts.batches, "batch", "batches") : "") + "\n";
 }
 
 /// "last epoch: 1300 of 2026-11-22 13:51:07.221 UTC, up to byte 8392704 of journal/0000000000000011.mxj"
@@ -141,7 +141,8 @@ class SegmentDump {
     GroupReader reader(scan.bytes, group);
     const std::string epoch = std::to_string(group.epoch) + " w";
     while (const auto entry = reader.next()) {
-      if (!print_(epoch + std::to_string(entry->worker) + " " + record_text(entry->record) + "\n")) {
+      const std::string batch = entry->batch != 0 ? " batch=" + std::to_string(entry->batch) : "";
+      if (!print_(epoch + std::to_string(entry->worker) + " " + record_text(entry->record) + batch + "\n")) {
         return false;
       }
     }

@@ -16,7 +16,7 @@ constexpr std::size_t kFooterKeysAt = 32;
 
 void write_checkpoint_header(char* page, const CheckpointHeader& header) noexcept {
   MXKV_ASSERT(header.from.size() <= kMostKeyBytes && header.to.size() <= kMostKeyBytes, "bounds are keys");
-  begin_page(page, kPartMagic, header.directory);
+  begin_page(page, kPartMagic, header.directory, kPartFormat);
   store_number(page + 32, header.begun);
   store_number(page + 40, header.part);
   store_number(page + 44, header.parts);

@@ -1,4 +1,4 @@
-// The journal on disk, format 1: definitions that all its files share. Pure bytes; all numbers are
+// The journal on disk, format 2: definitions that all its files share. Pure bytes; all numbers are
 // little-endian.
 //
 //   directory/LOCK, MANIFEST
@@ -11,6 +11,8 @@
 // is ever written again, a torn sector belongs to the last group only, and commit blocks are found behind a
 // damaged group.
 //
+// Format 1 has no marks of batches (record.hpp). It is read at a start; readers of changes take format 2 only.
+//
 // Everything but that padding is hashed. Blocks are hashed with a seed of directory and segment number, so
 // that old bytes in a recycled file never pass for new ones.
 #pragma once
@@ -22,9 +24,13 @@
 
 namespace mxkv::server {
 
-/// The format that this code writes, and the oldest reader that understands it.
-inline constexpr std::uint16_t kFormatVersion = 1;
-inline constexpr std::uint16_t kOldestReader = 1;
+/// The newest format that this code reads. It writes segments of this format. Each format needs a reader of at
+/// least its own number.
+inline constexpr std::uint16_t kFormatVersion = 2;
+/// The first format whose segments have marks of batches.
+inline constexpr std::uint16_t kFirstWithBatches = 2;
+/// The format of parts of checkpoints, which no change since has touched.
+inline constexpr std::uint16_t kPartFormat = 1;
 /// Hash functions by number: XXH3 with 64 bits.
 inline constexpr std::uint16_t kHashXxh3 = 1;
 

@@ -14,13 +14,14 @@ std::optional<GroupReader::Entry> GroupReader::next() {
     if (records_left_ > 0) {
       if (auto record = records_.next()) {
         --records_left_;
+        const std::uint32_t batch = marks_.open ? marks_.batches : 0;
         const auto* const put = std::get_if<PutRecord>(&*record);
         const std::uint64_t apart = put != nullptr ? put->apart_bytes : 0;
         apart_.clear();
         if (apart != 0 && !take_apart(apart)) {
           return std::nullopt;
         }
-        return Entry{*record, apart_, worker_};
+        return Entry{*record, apart_, worker_, batch};
       }
       fail(payload_at_ + records_.position(),
            records_.wrong() != nullptr ? records_.wrong() : "a block has fewer records than it says");
@@ -32,13 +33,16 @@ std::optional<GroupReader::Entry> GroupReader::next() {
 }
 
 bool GroupReader::end_block() noexcept {
+  if (!records_.pass_marks()) {
+    return fail(payload_at_ + records_.position(), records_.wrong());
+  }
   return records_.at_end() ||
          fail(payload_at_ + records_.position(), "a block has more records than it says");
 }
 
 bool GroupReader::next_block() noexcept {
   if (blocks_left_ == 0) {
-    return false;
+    return marks_.open && fail(at_, "a batch does not end");
   }
   BlockView block;
   if (const char* const wrong = look_at_block(file_, at_, block)) {
@@ -47,11 +51,14 @@ bool GroupReader::next_block() noexcept {
   if (block.header.kind != block_kind::records) {
     return fail(at_, "a value belongs to no record");
   }
+  if (marks_.open && block.header.worker != worker_) {
+    return fail(at_, "a batch does not end");
+  }
   --blocks_left_;
   payload_at_ = at_ + kBlockHeaderBytes;
   at_ += block.header.bytes();
   MXKV_ASSERT(at_ <= file_.size(), "a block that was looked at is within its group");
-  records_ = RecordReader(block.payload);
+  records_ = RecordReader(block.payload, &marks_);
   records_left_ = block.header.records;
   worker_ = block.header.worker;
   return true;

@@ -28,7 +28,7 @@ void JournalGroup::begin(std::uint64_t epoch) noexcept {
 
 void JournalGroup::add(RecordBlock& block, runtime::WorkerId worker) {
   MXKV_ASSERT(block.epoch == epoch_, "a group is of one epoch");
-  MXKV_ASSERT(block.records > 0 && block.payload_bytes > 0, "a block has records");
+  MXKV_ASSERT(block.payload_bytes > 0, "a block has records or marks");
   added_.push_back({&block, worker});
   const std::size_t parts = parts_of(block.apart.bytes);
   parts_ += parts;

@@ -16,11 +16,12 @@ constexpr std::uint32_t kAfterGap = 1;
 
 }  // namespace
 
-void begin_page(char* page, std::string_view magic, const DirectoryId& directory) noexcept {
+void begin_page(char* page, std::string_view magic, const DirectoryId& directory,
+                std::uint16_t format) noexcept {
   std::memset(page, 0, kPageBytes);
   std::memcpy(page, magic.data(), 8);
-  store_number(page + 8, kFormatVersion);
-  store_number(page + 10, kOldestReader);
+  store_number(page + 8, format);
+  store_number(page + 10, format);  // the oldest reader
   store_number(page + 12, static_cast<std::uint32_t>(kPageBytes));
   std::memcpy(page + 16, directory.data(), directory.size());
 }
@@ -60,7 +61,7 @@ bool is_newer_page(std::string_view file, std::string_view magic) noexcept {
 }
 
 void write_segment_header(char* page, const SegmentHeader& header) noexcept {
-  begin_page(page, kSegmentMagic, header.directory);
+  begin_page(page, kSegmentMagic, header.directory, header.format);
   store_number(page + 32, header.number);
   store_number(page + 40, header.first_epoch);
   store_number(page + 48, header.incarnation);
@@ -84,6 +85,7 @@ runtime::Result<SegmentHeader> read_segment_header(std::string_view file) {
   }
   SegmentHeader header;
   std::memcpy(header.directory.data(), page + 16, header.directory.size());
+  header.format = load_number<std::uint16_t>(page + 8);
   header.number = load_number<std::uint64_t>(page + 32);
   header.first_epoch = load_number<std::uint64_t>(page + 40);
   header.incarnation = load_number<std::uint32_t>(page + 48);

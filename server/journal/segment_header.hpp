@@ -29,6 +29,7 @@ struct SegmentHeader {
   std::uint64_t chain_before = 0;  ///< chain of the segment before, at its last group; 0: there was none
   std::uint32_t incarnation = 0;
   std::uint16_t stream = 0;
+  std::uint16_t format = kFormatVersion;
   /// The segment before ended in a failed write: its epochs up to first_epoch are lost.
   bool after_gap = false;
 
@@ -61,7 +62,8 @@ void seal_page(char* page) noexcept;
                                          std::string_view what);
 /// Whether a page is whole, and of a format that only newer readers understand.
 [[nodiscard]] bool is_newer_page(std::string_view file, std::string_view magic) noexcept;
-/// Writes magic, formats, page size and directory.
-void begin_page(char* page, std::string_view magic, const DirectoryId& directory) noexcept;
+/// Writes magic, format, page size and directory.
+void begin_page(char* page, std::string_view magic, const DirectoryId& directory,
+                std::uint16_t format) noexcept;
 
 }  // namespace mxkv::server

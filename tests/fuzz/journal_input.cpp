@@ -35,7 +35,8 @@ class Exact {
 /// Records that are read are the same after they were written and read again.
 std::string check_records(std::string_view input) {
   const Exact payload(input);
-  RecordReader reader(payload.view());
+  BatchMarks marks;
+  RecordReader reader(payload.view(), &marks);
   std::size_t before = 0;
   while (const auto record = reader.next()) {
     if (reader.position() <= before || reader.position() > input.size()) {

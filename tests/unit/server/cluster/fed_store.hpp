@@ -86,8 +86,8 @@ class FedStore {
  private:
   void add(std::array<std::string, 3>& bodies, RecordBlock& block) {
     RecordReader reader{{block.payload(), block.payload_bytes}};
-    for (std::size_t at = 0; reader.next(); at = reader.position()) {
-      const std::string_view record{block.payload() + at, reader.position() - at};
+    while (reader.next()) {
+      const std::string_view record{block.payload() + reader.begin(), reader.position() - reader.begin()};
       std::vector<std::string_view> apart;
       if (reader.at_end() && block.apart.owner != nullptr) {
         block.apart.of->pieces(block.apart.owner, apart);

@@ -74,6 +74,44 @@ TEST(RecordReader, AnOlderCodeOfAnItemThatWasReadCountsAsOneRead) {
   }
 }
 
+TEST(RecordReader, TellsWhereBatchesBeginAndEnd) {
+  const std::string payload = payload_of({FlushRecord{1}}) + batch_of({FlushRecord{2}, GoneRecord{3, "k"}}) +
+                              batch_of({FlushRecord{4}}) + payload_of({FlushRecord{5}}) +
+                              mark_text(batch_mark::begin);
+  BatchMarks marks;
+  RecordReader reader(payload, &marks);
+  std::string seen;
+  while (const auto record = reader.next()) {
+    seen += (marks.open ? std::to_string(marks.batches) : "-") + " " +
+            std::to_string(reader.position() - reader.begin()) + "; ";
+  }
+  EXPECT_EQ(seen, "- 12; 1 12; 1 13; 2 12; - 12; ");
+  EXPECT_EQ(reader.wrong(), nullptr);
+  EXPECT_TRUE(reader.at_end());
+  EXPECT_TRUE(marks.open) << "the batch goes on in the next block";
+}
+
+TEST(RecordReader, RefusesMarksThatNoWriterMakes) {
+  const auto wrong = [](const std::string& payload) -> std::string {
+    BatchMarks marks;
+    RecordReader reader(payload, &marks);
+    while (reader.next()) {
+    }
+    return reader.wrong() == nullptr ? "" : reader.wrong();
+  };
+  const std::string begin = mark_text(batch_mark::begin);
+  const std::string end = mark_text(batch_mark::end);
+  EXPECT_EQ(wrong(begin + end + begin), "");
+  EXPECT_EQ(wrong(begin + begin), "a batch begins within another");
+  EXPECT_EQ(wrong(end), "a batch ends that did not begin");
+  EXPECT_EQ(wrong(begin.substr(0, 11)), "a record is cut off");
+  for (std::size_t byte = 1; byte < begin.size(); ++byte) {
+    std::string changed = begin;
+    changed[byte] = 1;
+    EXPECT_EQ(wrong(changed), "a mark of a batch has unknown bits");
+  }
+}
+
 TEST(RecordReader, SaysAtWhichByteAPayloadIsCut) {
   const std::vector<Record> records = some_of_each();
   const std::string payload = payload_of(records);
@@ -106,7 +144,7 @@ TEST(RecordReader, RefusesUnknownTypes) {
     return std::string{reader.wrong() == nullptr ? "" : reader.wrong()};
   };
   EXPECT_EQ(complaint(0, 0), "a record is of an unknown type");
-  EXPECT_EQ(complaint(0, 8), "a record is of an unknown type");
+  EXPECT_EQ(complaint(0, 10), "a record is of an unknown type");
   EXPECT_EQ(complaint(11, 0x20), "a record's order has more than 53 bits");
   EXPECT_EQ(complaint(13, 0x20), "a record has unknown bits");
   EXPECT_EQ(complaint(14, 3), "a record is cut off");

@@ -147,6 +147,22 @@ TEST_F(JournalToolTest, DumpIsALineARecordInOrder) {
             "3 w0 flush order=4\n");
 }
 
+TEST_F(JournalToolTest, BatchesAreToldWithTheirRecords) {
+  TestDirectory other;
+  SegmentBuilder segment(header_of(1, 1));
+  const std::string payload = payload_of({FlushRecord{1}}) + batch_of({FlushRecord{2}, FlushRecord{3}});
+  segment.add_payloads({{block_kind::records, payload, 3}});
+  other.write(TestDirectory::segment(1), segment.bytes());
+  other.write_manifest(small_manifest());
+  const auto told = [&other](const auto& tool) {
+    return told_by([&](const LinePrinter& print) { return tool(other.path(), print); }).text;
+  };
+  EXPECT_THAT(told(verify_journal), HasSubstr("records: 3 (flush 3), values 0 bytes, 1 batch\n"));
+  EXPECT_EQ(
+      told([](const std::string& path, const LinePrinter& print) { return dump_journal(path, 0, print); }),
+      "1 w0 flush order=1\n1 w0 flush order=2 batch=1\n1 w0 flush order=3 batch=1\n");
+}
+
 TEST_F(JournalToolTest, DumpBeginsWithTheEpochAskedFor) {
   EXPECT_THAT(dump(2).text, StartsWith("2 w0 gone"));
   EXPECT_EQ(dump(3).text, "3 w0 flush order=4\n");

@@ -1,7 +1,7 @@
-// Files of format 1, as they were first written: this code writes them byte for byte, and reads them.
+// Files of each format, as they were first written: this code writes them byte for byte, and reads them.
 //
-// They are in tests/data/journal_format_1 and stay there for as long as the format is read. part-1.mxc is older than the
-// rest: its record has an access code without reads, and is only read. A format that
+// They are in tests/data/journal_format_1 and journal_format_2, and stay there for as long as the format is read.
+// part-1.mxc is older than the rest: its record has an access code without reads, and is only read. A format that
 // differs gets a number and files of its own; MXKV_WRITE_GOLDEN=1 in the environment writes them.
 #include <gtest/gtest.h>
 
@@ -49,7 +49,20 @@ SegmentHeader golden_header(std::uint64_t number, std::uint64_t first_epoch, std
   SegmentHeader header = header_of(number, first_epoch, chain_before);
   header.created_us = 1'763'000'000'000'000;
   header.incarnation = 2;
+  header.format = 1;
   return header;
+}
+
+/// A segment of format 2 has batches.
+std::string golden_batches() {
+  SegmentHeader header = golden_header(0x13, 6, 0);
+  header.format = 2;
+  SegmentBuilder segment(header);
+  const std::string payload =
+      payload_of({FlushRecord{20}}) +
+      batch_of({GoneRecord{21, "a"}, PutRecord{.order = 21, .key = "b", .value = "v"}});
+  segment.add_payloads({{block_kind::records, payload, 3}}, 5);
+  return segment.bytes();
 }
 
 std::string golden_part() {
@@ -94,7 +107,8 @@ std::map<std::string, std::string> golden_files() {
   second.add({{{PutRecord{.order = 11, .key = "large", .apart_bytes = 12, .flags = 1}}, {"twelve", " bytes"}},
               {{GoneRecord{12, "gone"}}}},
              3);
-  return {{"0000000000000011.mxj", first.bytes()},
+  return {{"../journal_format_2/0000000000000013.mxj", golden_batches()},
+          {"0000000000000011.mxj", first.bytes()},
           {"0000000000000012.mxj", second.bytes()},
           {"part-2.mxc", golden_part()}};
 }
@@ -120,6 +134,7 @@ TEST(GoldenFiles, AreReadAsTheirContents) {
   const JournalVerdict verdict = judge_journal(scans, {.from_epoch = 3});
   EXPECT_EQ(verdict.damage, "");
   EXPECT_EQ(verdict.last_epoch, 5U);
+  EXPECT_EQ(scans[0].header.format, 1U);
   GroupReader reader(scans[0].bytes, scans[0].groups.at(0));
   for (const Record& record : one_of_each()) {
     const auto entry = reader.next();
@@ -129,6 +144,18 @@ TEST(GoldenFiles, AreReadAsTheirContents) {
   EXPECT_FALSE(reader.next());
   const std::string large = shown_group(scans[1].bytes, scans[1].groups.at(0));
   EXPECT_NE(large.find("|twelve| bytes]"), std::string::npos) << large;
+}
+
+TEST(GoldenFiles, OfFormat2HaveBatches) {
+  const std::string bytes = read_file("../journal_format_2/0000000000000013.mxj");
+  const SegmentScan scan = scan_segment("x", 0x13, bytes, test_directory());
+  EXPECT_EQ(scan.header.format, 2U);
+  GroupReader reader(bytes, scan.groups.at(0));
+  EXPECT_EQ(reader.next()->batch, 0U);
+  EXPECT_EQ(reader.next()->batch, 1U);
+  EXPECT_EQ(reader.next()->batch, 1U);
+  EXPECT_FALSE(reader.next());
+  EXPECT_EQ(reader.wrong(), nullptr);
 }
 
 class GoldenPart : public ::testing::TestWithParam<const char*> {};

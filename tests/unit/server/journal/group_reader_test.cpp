@@ -54,6 +54,38 @@ TEST(GroupReader, ReadsRecordsOfAllBlocksWithValuesApart) {
   EXPECT_EQ(reader.wrong(), nullptr);
 }
 
+/// The group with these payloads, each record with its batch: "2/1 3/0 wrong".
+std::string batches_in(const std::vector<SegmentBuilder::Payload>& payloads) {
+  SegmentBuilder builder(header_of(1, 1));
+  builder.add_payloads(payloads);
+  const SegmentScan scan = scan_segment("x", 1, builder.bytes(), test_directory());
+  GroupReader reader(builder.bytes(), scan.groups.at(0));
+  std::string seen;
+  while (const auto entry = reader.next()) {
+    const std::uint64_t order = std::visit([](const auto& record) { return record.order; }, entry->record);
+    seen += std::to_string(order) + "/" + std::to_string(entry->batch) + " ";
+  }
+  return seen + (reader.wrong() == nullptr ? std::to_string(reader.batches()) + " batches" : reader.wrong());
+}
+
+TEST(GroupReader, ABatchMayGoOnInLaterBlocksOfItsWorker) {
+  const std::string first =
+      payload_of({FlushRecord{1}}) + mark_text(batch_mark::begin) + payload_of({FlushRecord{2}});
+  const std::string second = payload_of({PutRecord{.order = 3, .key = "k", .apart_bytes = 5}});
+  const std::string third = mark_text(batch_mark::end);
+  const std::string other = batch_of({FlushRecord{4}});
+  const auto records = block_kind::records;
+  EXPECT_EQ(batches_in({{records, first, 2, 1},
+                        {records, second, 1, 1},
+                        {block_kind::value, "value", 0, 1},
+                        {records, third, 0, 1},
+                        {records, other, 1, 2}}),
+            "1/0 2/1 3/1 4/2 2 batches");
+  EXPECT_EQ(batches_in({{records, first, 2, 1}, {records, other, 1, 2}}), "1/0 2/1 a batch does not end");
+  EXPECT_EQ(batches_in({{records, first, 2, 1}}), "1/0 2/1 a batch does not end");
+  EXPECT_EQ(batches_in({{records, third, 0, 1}}), "a batch ends that did not begin");
+}
+
 TEST(GroupReader, RefusesGroupsThatNoWriterMakes) {
   const PutRecord apart{.order = 2, .key = "b", .apart_bytes = 5};
   EXPECT_EQ(complaint_of({{{apart}, {"12345"}}}), "");

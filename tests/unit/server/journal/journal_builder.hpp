@@ -35,6 +35,16 @@ inline std::string payload_of(const std::vector<Record>& records) {
   return payload;
 }
 
+inline std::string mark_text(batch_mark mark) {
+  std::string text(kRecordHeaderBytes, '\0');
+  write_mark(text.data(), mark);
+  return text;
+}
+/// A payload of records between the marks of a batch.
+inline std::string batch_of(const std::vector<Record>& records) {
+  return mark_text(batch_mark::begin) + payload_of(records) + mark_text(batch_mark::end);
+}
+
 class SegmentBuilder {
  public:
   explicit SegmentBuilder(const SegmentHeader& header)
@@ -49,6 +59,7 @@ class SegmentBuilder {
     block_kind kind;
     std::string_view bytes;
     std::uint32_t records;
+    std::uint16_t worker = 0;
   };
 
   /// A group of the next epoch. Returns where it begins.
@@ -97,6 +108,7 @@ class SegmentBuilder {
                        .offset = bytes_.size(),
                        .records = payload.records,
                        .index = index,
+                       .worker = payload.worker,
                        .kind = payload.kind};
     char sealed[kBlockHeaderBytes];
     seal_block(sealed, header, payload.bytes, seed_);

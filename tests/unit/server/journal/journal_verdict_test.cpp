@@ -223,9 +223,9 @@ TEST(JournalVerdict, RenamedForeignAndNewerFilesAreRefusedByName) {
   store_number(files[2].second.data() + 10, std::uint16_t{3});
   seal_page(files[2].second.data());
   EXPECT_EQ(judge_files(files).damage,
-            "journal/0000000000000012.mxj: this journal segment is of format 1, which needs a reader of "
+            "journal/0000000000000012.mxj: this journal segment is of format 2, which needs a reader of "
             "format 3; this "
-            "is one of format 1");
+            "is one of format 2");
 }
 
 TEST(JournalVerdict, FilesMadeAheadAreUnused) {

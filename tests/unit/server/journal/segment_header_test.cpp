@@ -66,7 +66,7 @@ TEST(SegmentHeader, RefusesANewerFormatByName) {
   store_number(page.data() + 10, std::uint16_t{5});
   seal_page(page.data());
   EXPECT_EQ(error_of(page),
-            "this journal segment is of format 7, which needs a reader of format 5; this is one of format 1");
+            "this journal segment is of format 7, which needs a reader of format 5; this is one of format 2");
 }
 
 TEST(SegmentName, IsSixteenHexDigits) {
