@@ -200,6 +200,16 @@ void Batch::group_by_key() {
 
 bool Batch::decide(const Liveness& live, runtime::Worker& worker) {
   MXKV_ASSERT(key_of_.size() == lines_.size(), "each line has its key");
+  // One order rule for the batch: each order in it is above all earlier orders of all its keys. A reader of the log
+  // that places a batch by its least order then finds it behind the earlier changes of each key, and of two batches
+  // that share a key the earlier one first.
+  std::uint64_t greatest = 0;
+  for (const BatchKey& key : keys_) {
+    greatest = std::max(greatest, key.order);
+  }
+  for (BatchKey& key : keys_) {
+    key.order = greatest;
+  }
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     if (!lines_[i]->decide(keys_[key_of_[i]], live, worker)) {
       lacked_memory_ = lines_[i]->lacked_memory();

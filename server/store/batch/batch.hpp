@@ -28,11 +28,11 @@ struct BatchKey {
   Item* found = nullptr;       ///< the tree's item; null: none, or one that does not count
   Item* current = nullptr;     ///< the item after the lines so far; null: none
   BatchLine* maker = nullptr;  ///< the line that owns `current`; null: the tree does
-  std::uint64_t order = 0;     ///< the greatest so far; the next is greater
-  bool may_be_made = false;    ///< a line makes an item if there is none
-  bool placed = false;         ///< the batch put a placeholder for it, which counts as absent
-  bool removed = false;        ///< by the lines so far: the tree's item goes
-  index::Change part;          ///< the change that its own commit reports, after the batch's
+  std::uint64_t order = 0;   ///< the greatest so far, of all keys once lines are decided; the next is greater
+  bool may_be_made = false;  ///< a line makes an item if there is none
+  bool placed = false;       ///< the batch put a placeholder for it, which counts as absent
+  bool removed = false;      ///< by the lines so far: the tree's item goes
+  index::Change part;        ///< the change that its own commit reports, after the batch's
   [[nodiscard]] bool changed() const noexcept { return maker != nullptr || removed || placed; }
 };
 

@@ -113,6 +113,22 @@ TEST(Batch, ALineFindsTheItemsOfTheLinesBeforeIt) {
   EXPECT_TRUE(store.items().empty());
 }
 
+// So a reader of the log may place a batch by its least order.
+TEST(Batch, EachOrderInItIsAboveAllEarlierOrdersOfAllItsKeys) {
+  TextStore store{2};
+  for (int i = 0; i < 5; ++i) {  // the clock stands still, so each order is one above the one before
+    EXPECT_EQ(store.ask("ms busy 1\r\n" + std::to_string(i) + "\r\n"), "HD\r\n");
+  }
+  EXPECT_EQ(store.ask("ms calm 1\r\n0\r\n"), "HD\r\n");
+  const std::uint64_t before = store.items().at("busy").order;
+  ASSERT_LT(store.items().at("calm").order, before);
+  EXPECT_EQ(store.ask("mb 3\r\nms calm 1\r\n1\r\nms new 1\r\n1\r\nms busy 1\r\n9\r\n"),
+            "HD\r\nHD\r\nHD\r\nHD\r\n");
+  for (const char* key : {"calm", "new", "busy"}) {
+    EXPECT_GT(store.items().at(key).order, before) << key;
+  }
+}
+
 TEST(Batch, ALineThatMayNotStandInItRefusesAll) {
   TextStore store{2};
   EXPECT_EQ(store.ask("mb 2\r\nms k 1\r\n7\r\nget k\r\n"), "EX 2 CLIENT_ERROR not allowed in a batch\r\n");
