@@ -92,7 +92,8 @@ Result<DataDirectory> open_data_directory(Disk& disk) {
   return directory;
 }
 
-std::optional<Error> begin_service(Disk& disk, DataDirectory& directory, std::uint64_t now_us) {
+std::optional<Error> begin_service(Disk& disk, DataDirectory& directory, std::uint64_t now_us,
+                                   std::uint64_t first_epoch) {
   MXKV_ASSERT(directory.lock != nullptr, "whoever serves from a directory has locked it");
   for (const char* name : {kJournalDirectory, kCheckpointDirectory}) {
     if (const int error = make_directory(disk, name); error != 0) {
@@ -102,6 +103,7 @@ std::optional<Error> begin_service(Disk& disk, DataDirectory& directory, std::ui
   ++directory.manifest.incarnation;
   directory.manifest.clean = false;
   directory.manifest.written_us = now_us;
+  directory.manifest.lineage.begin(draw_tag(directory.manifest.lineage), first_epoch);
   return directory.fresh ? write_manifest(disk, directory.manifest) : std::nullopt;
 }
 

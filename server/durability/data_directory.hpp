@@ -29,11 +29,12 @@ struct DataDirectory {
 /// mxkv's, of a newer mxkvd, damaged. Start-up only.
 [[nodiscard]] runtime::Result<DataDirectory> open_data_directory(Disk& disk);
 
-/// Makes this process the next to serve from the directory, and changes `directory.manifest` for it. Writes a
+/// Makes this process the next to serve from the directory, and changes `directory.manifest` for it: the process
+/// gets a tag of its own for the epochs from `first_epoch` on. Writes a
 /// fresh directory, with its folders, to disk. Another directory's manifest is only replaced when the process
 /// has begun a segment, so that a full disk does not keep it from serving. Start-up only, when the start can
 /// no longer be refused.
 [[nodiscard]] std::optional<runtime::Error> begin_service(Disk& disk, DataDirectory& directory,
-                                                          std::uint64_t now_us);
+                                                          std::uint64_t now_us, std::uint64_t first_epoch);
 
 }  // namespace mxkv::server

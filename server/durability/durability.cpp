@@ -96,7 +96,7 @@ void Durability::tell(const Recovered& found, double seconds) {
 void Durability::begin_journal(const Recovered& found) {
   MXKV_ASSERT(journal_ == nullptr, "a journal goes on once");
   const runtime::Clock& clock = runtime_.clock();
-  if (const auto error = begin_service(*held_.disk, held_.data, clock.unix_us())) {
+  if (const auto error = begin_service(*held_.disk, held_.data, clock.unix_us(), found.epoch + 1)) {
     throw StartRefused{error->message};
   }
   manifest_ = std::make_unique<ManifestFile>(*held_.disk, held_.data.manifest);

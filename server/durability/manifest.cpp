@@ -18,6 +18,7 @@ using runtime::Result;
 
 constexpr const char* kNewManifestName = "MANIFEST.new";
 constexpr std::uint64_t kFirstWithEnd = 2;  ///< format
+constexpr std::string_view kLineagePrefix = "lineage.";
 constexpr std::string_view kTitle = "mxkv manifest";
 constexpr std::string_view kCounterPrefix = "counter.";
 constexpr int kHex = 16;
@@ -131,6 +132,23 @@ CheckpointEntry checkpoint_of(Lines& lines) {
   return entry;
 }
 
+void read_lineage(Lines& lines, Lineage& lineage) {
+  std::string_view line = lines.line();
+  line.remove_prefix(std::min(line.size(), kLineagePrefix.size()));
+  const std::size_t blank = std::min(line.find(' '), line.size());
+  const auto tag = read_tag(line.substr(0, blank));
+  const auto first = number_of(line.substr(std::min(blank + 1, line.size())));
+  if (!tag || !first || *first == 0) {
+    return lines.fail("a lineage has a tag of 16 hexadecimal digits, and an epoch: at least 1");
+  }
+  const auto& entries = lineage.entries();
+  if (lineage.knows(*tag) || entries.size() == Lineage::kMost ||
+      (!entries.empty() && entries.back().first > *first)) {
+    return lines.fail("a lineage has up to 64 tags, each once, in the order of their epochs");
+  }
+  lineage.begin(*tag, *first);
+}
+
 void read_counter(Lines& lines, Manifest& manifest) {
   std::string_view line = lines.line();
   line.remove_prefix(std::min(line.size(), kCounterPrefix.size()));
@@ -165,6 +183,9 @@ std::string manifest_text(const Manifest& manifest) {
   text += fmt::format("ceiling {}\njournal.first_segment {}\n", manifest.ceiling, manifest.first_segment);
   text += fmt::format("journal.last_segment {}\njournal.last_epoch {}\n", manifest.end.segment,
                       manifest.end.epoch);
+  for (const Lineage::Entry& entry : manifest.lineage.entries()) {
+    text += fmt::format("{}{} {}\n", kLineagePrefix, tag_text(entry.tag), entry.first);
+  }
   if (const auto& entry = manifest.checkpoint) {
     text += fmt::format(
         "checkpoint.begun {}\ncheckpoint.needs {}\ncheckpoint.parts {}\ncheckpoint.items {}\n"
@@ -200,6 +221,9 @@ Result<Manifest> parse_manifest(std::string_view text) {
   if (format >= kFirstWithEnd) {
     manifest.end.segment = lines.number("journal.last_segment");
     manifest.end.epoch = lines.number("journal.last_epoch");
+  }
+  while (lines.next_begins(kLineagePrefix)) {
+    read_lineage(lines, manifest.lineage);
   }
   if (lines.next_begins("checkpoint.")) {
     manifest.checkpoint = checkpoint_of(lines);

@@ -1,5 +1,5 @@
-// MANIFEST: identifies a data directory, and says which checkpoint counts and where the journal ends. About
-// twenty lines `name value`; the last one is a hash of all before it.
+// MANIFEST: identifies a data directory, and says which checkpoint counts, where the journal ends, and which
+// positions of clients are in its past. Lines `name value`; the last one is a hash of all before it.
 //
 // It is replaced, never changed: a new file is written and synced, the old one gets the second name
 // MANIFEST.1, and a rename puts the new one in its place. So a whole manifest always exists. A checkpoint
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/base/result.hpp"
+#include "server/commit/position.hpp"
 #include "server/durability/range_operations.hpp"
 #include "server/journal/disk.hpp"
 #include "server/journal/journal_verdict.hpp"
@@ -21,8 +22,9 @@
 
 namespace mxkv::server {
 
-/// The format that this code writes. Format 1, without the end of the journal, can be read.
-inline constexpr std::uint16_t kManifestFormat = 2;
+/// The format that this code writes. Format 2, without a lineage, and format 1, without the end of the journal,
+/// can be read.
+inline constexpr std::uint16_t kManifestFormat = 3;
 
 inline constexpr const char* kManifestName = "MANIFEST";
 inline constexpr const char* kOldManifestName = "MANIFEST.1";
@@ -52,6 +54,7 @@ struct Manifest {
   std::uint64_t ceiling = 0;      ///< no greater order was minted before this was written
   std::uint64_t first_segment = 0;
   JournalEnd end;  ///< the end that the journal has to reach
+  Lineage lineage;
   std::optional<CheckpointEntry> checkpoint;
   /// Numbers that survive restarts, by name: lower-case letters and '_'.
   std::vector<std::pair<std::string, std::uint64_t>> counters;

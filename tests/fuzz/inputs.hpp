@@ -13,6 +13,10 @@ namespace mxkv::fuzz {
 /// A text that is read as a cursor must be the text that is written for that cursor. Returns the fault.
 [[nodiscard]] std::string check_cursor_input(std::string_view input);
 
+/// A text that is read as a position in the log of changes must be the text that is written for that position.
+/// Returns the fault.
+[[nodiscard]] std::string check_position_input(std::string_view input);
+
 /// Key and flags of a meta command, for all of them: a request that is read must be read again from the text
 /// that is written for it. Returns the fault.
 [[nodiscard]] std::string check_meta_input(std::string_view input);

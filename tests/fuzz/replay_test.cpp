@@ -77,6 +77,14 @@ TEST(Replay, ChangedCursorsAreReadOrRefused) {
   mutate("cursor", check_cursor_input, MXKV_MUTATIONS);
 }
 
+TEST(Replay, SeedPositionsAreReadOrRefused) {
+  replay("position", check_position_input);
+}
+
+TEST(Replay, ChangedPositionsAreReadOrRefused) {
+  mutate("position", check_position_input, MXKV_MUTATIONS);
+}
+
 TEST(Replay, SeedMetaFlagsAreReadAgainAsTheyWere) {
   replay("meta", check_meta_input);
 }

@@ -79,7 +79,7 @@ class RefusedStartTest(DurableCase):
         self.end(signal.SIGTERM)
         path = self.data / "MANIFEST"
         text = path.read_text()
-        self.assertRegex(text, "format 2\noldest_reader 2\n")
+        self.assertRegex(text, "format 3\noldest_reader 3\n")
         path.write_text(text.replace("oldest_reader 2\n", "oldest_reader 9\n"))
         self.assertIn("by a newer mxkvd", self.refused())
 

@@ -62,7 +62,7 @@ std::string DurableLife::recover() {
 }
 
 std::string DurableLife::begin_journal() {
-  if (const auto error = server::begin_service(disk_, directory_, now_us())) {
+  if (const auto error = server::begin_service(disk_, directory_, now_us(), recovered_.epoch + 1)) {
     return error->message;
   }
   make_journal();

@@ -26,6 +26,8 @@ Manifest some_manifest() {
   manifest.ceiling = 1'700'000'010'000'001;
   manifest.first_segment = 17;
   manifest.end = {.segment = 19, .epoch = 840};
+  manifest.lineage.begin(0x9c41e07a55d2b813, 1);
+  manifest.lineage.begin(0x0123456789abcdef, 700);
   manifest.checkpoint = CheckpointEntry{.begun = 812,
                                         .needs = 830,
                                         .parts = 4,
@@ -84,8 +86,16 @@ TEST(ManifestText, ErrorsNameTheLineAndTheFault) {
   EXPECT_THAT(error(with_line("clean yes", "clean maybe")), HasSubstr("line 6: `clean` is yes or no"));
   EXPECT_THAT(error(with_line("written_us ", "wrote_us ")),
               HasSubstr("line 7: `written_us ...` was expected"));
-  EXPECT_THAT(error(with_line("oldest_reader 2", "oldest_reader 9")), HasSubstr("newer mxkvd"));
+  EXPECT_THAT(error(with_line("oldest_reader 3", "oldest_reader 9")), HasSubstr("newer mxkvd"));
   EXPECT_THAT(error(with_line("counter.evictions 0", "counter. 0")), HasSubstr("a counter has"));
+  EXPECT_THAT(error(with_line("lineage.0123456789abcdef 700", "lineage.0123456789abcde 700")),
+              HasSubstr("line 13: a lineage has a tag"));
+  EXPECT_THAT(error(with_line("lineage.0123456789abcdef 700", "lineage.0123456789abcdef 0")),
+              HasSubstr("line 13: a lineage has a tag"));
+  EXPECT_THAT(error(with_line("lineage.0123456789abcdef 700", "lineage.9c41e07a55d2b813 700")),
+              HasSubstr("line 13: a lineage has up to 64 tags"));
+  EXPECT_THAT(error(with_line("lineage.9c41e07a55d2b813 1", "lineage.9c41e07a55d2b813 701")),
+              HasSubstr("line 13: a lineage has up to 64 tags"));
   EXPECT_THAT(error(manifest_text(some_manifest()).substr(0, 60)), HasSubstr("the file ends here"));
 }
 

@@ -39,7 +39,7 @@ class RecordedStore {
                  }});
     EXPECT_TRUE(found.ok()) << found.error().message;
     recovered = std::move(found).value();
-    EXPECT_EQ(begin_service(disk, directory_, now_us), std::nullopt);
+    EXPECT_EQ(begin_service(disk, directory_, now_us, recovered.epoch + 1), std::nullopt);
     manifest = std::make_unique<ManifestFile>(disk, directory_.manifest);
     begin_journal(disk, workers);
     served_from_us_ = store.machine.clock.steady_us();

@@ -284,7 +284,7 @@ TEST(DataDirectory, IsServedByOneProcessAndIsNobodyElses) {
     auto second = open_data_directory(*again.value());
     ASSERT_FALSE(second.ok());
     EXPECT_THAT(second.error().message, HasSubstr("LOCK"));
-    EXPECT_EQ(begin_service(*disk.value(), first.value(), 1), std::nullopt);
+    EXPECT_EQ(begin_service(*disk.value(), first.value(), 1, 1), std::nullopt);
     EXPECT_EQ(first.value().manifest.incarnation, 1U);
   }
   auto next = open_data_directory(*disk.value());
