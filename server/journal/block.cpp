@@ -83,8 +83,8 @@ const char* look_at_block(std::string_view file, std::uint64_t offset, BlockView
   return nullptr;
 }
 
-const char* read_block(std::string_view file, std::uint64_t offset, std::uint64_t seed,
-                       BlockView& block) noexcept {
+const char* read_block(std::string_view file, std::uint64_t offset, std::uint64_t seed, BlockView& block,
+                       std::uint64_t base) noexcept {
   if (const char* const wrong = look_at_block(file, offset, block)) {
     return wrong;
   }
@@ -92,7 +92,7 @@ const char* read_block(std::string_view file, std::uint64_t offset, std::uint64_
   if (hash_of(hashed, seed) != block.header.hash) {
     return "a block does not match its hash";
   }
-  if (block.header.offset != offset) {
+  if (block.header.offset != base + offset) {
     return "a block belongs to another place";
   }
   return nullptr;
@@ -113,9 +113,9 @@ void seal_commit(char* out, BlockHeader& header, const CommitMark& commit, std::
 }
 
 const char* read_commit(std::string_view file, std::uint64_t offset, std::uint64_t seed, BlockHeader& header,
-                        CommitMark& commit) noexcept {
+                        CommitMark& commit, std::uint64_t base) noexcept {
   BlockView block;
-  if (const char* const wrong = read_block(file, offset, seed, block)) {
+  if (const char* const wrong = read_block(file, offset, seed, block, base)) {
     return wrong;
   }
   if (block.header.kind != block_kind::commit || block.payload.size() != CommitMark::kBytes) {

@@ -54,9 +54,10 @@ struct BlockView {
   std::string_view payload;
 };
 
-/// Reads the block at `offset` of a file. Returns the error; null: none.
+/// Reads the block at `offset` of a file. Returns the error; null: none. `base`: the offset in the file at which
+/// `file` begins, if it is a part of a file.
 [[nodiscard]] const char* read_block(std::string_view file, std::uint64_t offset, std::uint64_t seed,
-                                     BlockView& block) noexcept;
+                                     BlockView& block, std::uint64_t base = 0) noexcept;
 
 /// The same without checking the hash, for a block that was read before.
 [[nodiscard]] const char* look_at_block(std::string_view file, std::uint64_t offset,
@@ -85,9 +86,10 @@ inline constexpr std::size_t kCommitBlockBytes = kBlockHeaderBytes + CommitMark:
 /// Writes a whole commit block of kCommitBlockBytes. Sets what seal_block() sets, kind and index.
 void seal_commit(char* out, BlockHeader& header, const CommitMark& commit, std::uint64_t seed) noexcept;
 
-/// Reads the commit block at `offset`. Returns the error; null: none.
+/// Reads the commit block at `offset`. Returns the error; null: none. `base`: see read_block().
 [[nodiscard]] const char* read_commit(std::string_view file, std::uint64_t offset, std::uint64_t seed,
-                                      BlockHeader& header, CommitMark& commit) noexcept;
+                                      BlockHeader& header, CommitMark& commit,
+                                      std::uint64_t base = 0) noexcept;
 
 /// The beginning of a group's chain. chain_on() continues it with the hash of each block behind the commit
 /// block, in order.

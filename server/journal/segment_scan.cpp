@@ -3,17 +3,9 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
-#include "server/journal/hash.hpp"
 
 namespace mxkv::server {
 namespace {
-
-/// An error in a block, and the block's place.
-struct BlockFault {
-  std::uint64_t at;
-  const char* why;
-};
-constexpr BlockFault kNoFault{0, nullptr};
 
 class SegmentScanner {
  public:
@@ -24,14 +16,15 @@ class SegmentScanner {
     std::uint64_t epoch = scan_->header.first_epoch;
     std::uint64_t chain = scan_->header.chain_before;
     ScannedGroup group;
-    BlockFault fault = read_group(scan_->end, epoch, chain, group);
+    const GroupBytes file{scan_->bytes, seed_};
+    BlockFault fault = scan_group(file, scan_->end, epoch, chain, group);
     while (fault.why == nullptr) {
       MXKV_ASSERT(group.begin == scan_->end && group.end > group.begin && group.end <= scan_->bytes.size(),
                   "a whole group is within its segment, behind the one before");
       scan_->groups.push_back(group);
       scan_->end = group.end;
       chain = group.chain;
-      fault = read_group(scan_->end, ++epoch, chain, group);
+      fault = scan_group(file, scan_->end, ++epoch, chain, group);
     }
     scan_->bad_at = fault.at;
     scan_->why = fault.why;
@@ -52,59 +45,6 @@ class SegmentScanner {
   }
 
  private:
-  BlockFault read_group(std::uint64_t begin, std::uint64_t epoch, std::uint64_t chain,
-                        ScannedGroup& group) const {
-    BlockHeader header;
-    CommitMark mark;
-    if (const char* const wrong = read_commit(scan_->bytes, begin, seed_, header, mark)) {
-      return {begin, wrong};
-    }
-    if (header.epoch != epoch) {
-      return {begin, "a group is of another epoch"};
-    }
-    if (mark.durable >= epoch) {
-      return {begin, "a group was on disk before it was written"};
-    }
-    if (mark.group_bytes > scan_->bytes.size() - begin || mark.group_bytes % kPageBytes != 0) {
-      return {begin, "a group is longer than it can be"};
-    }
-    chain = begin_group_chain(chain, epoch);
-    std::uint64_t end = begin + kCommitBlockBytes;
-    const BlockFault fault = read_blocks(mark, epoch, begin + mark.group_bytes, end, chain);
-    if (fault.why != nullptr) {
-      return fault;
-    }
-    if (round_up_to_page(end) != begin + mark.group_bytes) {
-      return {begin, "a group is not as long as it says"};
-    }
-    if (chain != mark.chain) {
-      return {begin, "a group does not continue the one before"};
-    }
-    group = {begin,       begin + mark.group_bytes, epoch, mark.durable, mark.ceiling, mark.unix_us, chain,
-             mark.blocks, mark.wall_ahead_s};
-    return kNoFault;
-  }
-
-  /// Reads the blocks behind a commit block; moves `at` to their end.
-  BlockFault read_blocks(const CommitMark& mark, std::uint64_t epoch, std::uint64_t limit, std::uint64_t& at,
-                         std::uint64_t& chain) const {
-    const std::string_view group = scan_->bytes.substr(0, limit);
-    BlockView block;
-    for (std::uint32_t index = 1; index <= mark.blocks; ++index) {
-      if (const char* const wrong = read_block(group, at, seed_, block)) {
-        return {at, wrong};
-      }
-      const bool of_group =
-          block.header.kind == block_kind::records || block.header.kind == block_kind::value;
-      if (block.header.epoch != epoch || block.header.index != index || !of_group) {
-        return {at, "a block does not belong to its group"};
-      }
-      chain = chain_on(chain, block.header.hash);
-      at += block.header.bytes();
-    }
-    return kNoFault;
-  }
-
   /// Whether the bytes at the end were meant as the group of this epoch, by their first block.
   [[nodiscard]] bool was_begun(std::uint64_t epoch) const noexcept {
     BlockView block;
@@ -139,12 +79,15 @@ void read_header(SegmentScan& scan, const DirectoryId& directory) {
 }  // namespace
 
 SegmentScan scan_segment(std::string path, std::uint64_t number, std::string_view bytes,
-                         const DirectoryId& directory) {
+                         const DirectoryId& directory, bool with_groups) {
   SegmentScan scan;
   scan.path = std::move(path);
   scan.number = number;
   scan.bytes = bytes;
   read_header(scan, directory);
+  if (!with_groups) {
+    return scan;
+  }
   SegmentScanner scanner(scan, directory);
   if (scan.header_is == SegmentScan::state::good) {
     scanner.read_groups();

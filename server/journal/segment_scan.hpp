@@ -9,23 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "server/journal/block.hpp"
+#include "server/journal/group_scan.hpp"
 #include "server/journal/segment_header.hpp"
 
 namespace mxkv::server {
-
-/// A whole group: of the expected epoch, with all its blocks, and linked to the one before.
-struct ScannedGroup {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;  ///< with padding
-  std::uint64_t epoch = 0;
-  std::uint64_t durable = 0;  ///< see CommitMark
-  std::uint64_t ceiling = 0;
-  std::uint64_t unix_us = 0;
-  std::uint64_t chain = 0;
-  std::uint32_t blocks = 0;  ///< behind the commit block
-  std::int32_t wall_ahead_s = 0;
-};
 
 struct SegmentScan {
   enum class state : std::uint8_t {
@@ -55,8 +42,9 @@ struct SegmentScan {
   std::uint64_t later_durable = 0;
 };
 
-/// Reads a segment. `number`: from its name. Thread-safety: any thread, many segments at the same time.
+/// Reads a segment. `number`: from its name. Not `with_groups`: reads its header alone. Thread-safety: any
+/// thread, many segments at the same time.
 [[nodiscard]] SegmentScan scan_segment(std::string path, std::uint64_t number, std::string_view bytes,
-                                       const DirectoryId& directory);
+                                       const DirectoryId& directory, bool with_groups = true);
 
 }  // namespace mxkv::server
