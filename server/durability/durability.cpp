@@ -102,7 +102,7 @@ void Durability::begin_journal(const Recovered& found) {
   manifest_ = std::make_unique<ManifestFile>(*held_.disk, held_.data.manifest);
   std::uint64_t journal_bytes = 0;
   for (const KnownSegment& segment : found.segments) {
-    journal_bytes += segment.last_epoch == 0 ? 0 : segment.bytes;
+    journal_bytes += segment.needed ? segment.bytes : 0;
   }
   const auto greatest_order = [this] {
     return std::max(store_.greatest_order(runtime_.clock().steady_us()), store_.tree().commits().floor());

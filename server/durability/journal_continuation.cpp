@@ -11,6 +11,8 @@ SegmentOptions segments_behind(const Recovered& found, ManifestFile& manifest, s
                          .next_number = found.next_segment,
                          .chain = found.chain,
                          .closed = {},
+                         .needed_from = expectations_of(served).from_epoch,
+                         .end_segment = served.end.segment,
                          .unproven = found.unproven,
                          .keep_end = [&manifest](const JournalEnd& end) { return manifest.keep_end(end); }};
   for (const KnownSegment& segment : found.segments) {

@@ -311,9 +311,29 @@ class Recovery {
       const auto known = std::ranges::find(result_.segments, scan.number, &KnownSegment::number);
       MXKV_ASSERT(known != result_.segments.end(), "a segment whose groups count is known");
       known->last_epoch = part.groups == 0 ? scan.header.first_epoch - 1 : scan.groups[part.groups - 1].epoch;
+      known->needed = true;
     }
+    note_history();
     MXKV_ASSERT(result_.next_segment > manifest_.end.segment, "numbers of segments are never used again");
     note_unproven();
+  }
+
+  // The segments before those that a start needs. Each was on disk up to the next one's first epoch when that began.
+  void note_history() {
+    std::uint64_t next_first = 0;
+    for (auto scan = input_.scans().rbegin(); scan != input_.scans().rend(); ++scan) {
+      if (scan->header_is != SegmentScan::state::good) {
+        continue;
+      }
+      const auto known = std::ranges::find(result_.segments, scan->number, &KnownSegment::number);
+      const std::uint64_t first = scan->header.first_epoch;
+      if (known->needed) {
+        next_first = first;
+      } else if (first < next_first) {
+        known->last_epoch = next_first - 1;
+        next_first = first;
+      }
+    }
   }
 
   // Segments before the last one were flushed before the last one began.

@@ -45,8 +45,9 @@ struct RecoveryOptions {
 /// A segment on disk.
 struct KnownSegment {
   std::uint64_t number = 0;
-  std::uint64_t last_epoch = 0;  ///< the greatest in it that counts; 0: the segment is not needed
+  std::uint64_t last_epoch = 0;  ///< the greatest in it that counts; 0: the segment is of no use
   std::uint64_t bytes = 0;
+  bool needed = false;  ///< else, with a last_epoch, it is history: readers of changes may want it
 };
 
 struct Recovered {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t kRecordsARange = 32768;
 }  // namespace
 
-std::string RecoveryInput::open_segments(std::vector<std::pair<std::string, std::uint64_t>>& found) {
+std::string RecoveryInput::open_segments(std::vector<FoundSegment>& found) {
   std::vector<std::string> names;
   if (const int error = disk_.list(kJournalDirectory, names); error != 0 && error != ENOENT) {
     return disk_.text(kJournalDirectory, error);
@@ -34,19 +34,31 @@ std::string RecoveryInput::open_segments(std::vector<std::pair<std::string, std:
 }
 
 std::string RecoveryInput::scan_journal(std::size_t threads, const std::function<void()>& tick) {
-  std::vector<std::pair<std::string, std::uint64_t>> found;
+  using state = SegmentScan::state;
+  std::vector<FoundSegment> found;
   if (std::string wrong = open_segments(found); !wrong.empty()) {
     return wrong;
   }
-  scans_.resize(found.size());
+  // The first segment needed is the last one that begins no later than the checkpoint. Those before it are history: of
+  // a good one the header says enough.
+  std::size_t first_needed = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    scans_.push_back(
+        scan_segment(found[i].first, found[i].second, segments_[i]->bytes(), manifest_.directory, false));
+    const bool begins_before =
+        scans_[i].header_is == state::good && scans_[i].header.first_epoch <= from_epoch();
+    first_needed = begins_before ? i : first_needed;
+  }
   Turns turns{found.size()};
   side_by_side(
       std::min(threads, found.size()),
       [&](std::size_t /*thread*/) {
         for (std::size_t i = 0; turns.next(i);) {
-          scans_[i] =
-              scan_segment(found[i].first, found[i].second, segments_[i]->bytes(), manifest_.directory);
-          bytes_read_.fetch_add(scans_[i].bytes.size(), std::memory_order_relaxed);
+          SegmentScan& scan = scans_[i];
+          if (i >= first_needed || scan.header_is != state::good) {
+            scan = scan_segment(found[i].first, found[i].second, scan.bytes, manifest_.directory);
+          }
+          bytes_read_.fetch_add(scan.bytes.size(), std::memory_order_relaxed);
         }
       },
       tick);

@@ -45,6 +45,8 @@ class RecoveryInput {
   }
 
  private:
+  using FoundSegment = std::pair<std::string, std::uint64_t>;  ///< path and number
+
   struct Group {
     const SegmentScan* segment;
     const ScannedGroup* group;
@@ -52,7 +54,7 @@ class RecoveryInput {
   [[nodiscard]] std::uint64_t from_epoch() const noexcept {
     return manifest_.checkpoint ? manifest_.checkpoint->begun : 1;
   }
-  [[nodiscard]] std::string open_segments(std::vector<std::pair<std::string, std::uint64_t>>& found);
+  [[nodiscard]] std::string open_segments(std::vector<FoundSegment>& found);
   [[nodiscard]] std::vector<Group> groups() const;
   void cut_ranges(const std::vector<Group>& groups);
 

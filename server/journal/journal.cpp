@@ -175,6 +175,11 @@ void Journal::set_most_bytes(std::uint64_t bytes) noexcept {
   }
 }
 
+void Journal::set_history_bytes(std::uint64_t bytes) noexcept {
+  writer_.set_history_bytes(bytes);
+  signal_.raise();
+}
+
 void Journal::truncate(std::uint64_t before_epoch) noexcept {
   writer_.truncate(before_epoch);
   signal_.raise();

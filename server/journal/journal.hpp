@@ -128,6 +128,8 @@ class Journal final : public CommitGate {
   std::uint64_t end_epoch() noexcept;
   void set_mode(const JournalMode& mode);
   void set_most_bytes(std::uint64_t bytes) noexcept;
+  /// Bytes of segments that stay for readers of changes although no checkpoint needs them.
+  void set_history_bytes(std::uint64_t bytes) noexcept;
   /// A checkpoint begun at `before_epoch` is on disk: segments with only earlier epochs may be removed.
   void truncate(std::uint64_t before_epoch) noexcept;
   /// That checkpoint has all data that a failed write lost.

@@ -45,6 +45,7 @@ JournalWriter::JournalWriter(BufferShare& share, std::span<RecordBuffer* const> 
       written_(closed_),
       proven_(closed_),
       most_bytes_(options.most_bytes),
+      history_bytes_(options.history_bytes),
       synced_(closed_),
       passed_(closed_) {
   for (RecordBuffer* const buffer : buffers) {
@@ -318,6 +319,11 @@ void JournalWriter::hand_back() noexcept {
 }
 
 bool JournalWriter::upkeep(std::uint64_t now_ns) {
+  if (const DiskOutcome outcome = store_.keep_history(history_bytes_.load(std::memory_order_relaxed),
+                                                      most_bytes_.load(std::memory_order_relaxed));
+      !outcome.ok()) {
+    warn("journal: segments of its history cannot be removed: " + text_of(outcome.error));
+  }
   if (const std::uint64_t epoch = truncate_.load(std::memory_order_relaxed); epoch > truncated_) {
     truncated_ = epoch;
     if (const DiskOutcome outcome = store_.truncate(epoch); !outcome.ok()) {
@@ -386,7 +392,7 @@ void JournalWriter::apply_mode() {
 
 bool JournalWriter::is_full() const noexcept {
   const std::uint64_t most = most_bytes_.load(std::memory_order_relaxed);
-  return most != 0 && store_.total_bytes() > most;
+  return most != 0 && store_.needed_bytes() > most;
 }
 
 void JournalWriter::judge() {

@@ -49,6 +49,7 @@ struct WriterOptions {
   std::uint64_t early_bytes = std::uint64_t{8} << 20U;  ///< so many bytes in buffers are written in any mode
   std::uint64_t most_bytes = 0;                         ///< of all segments: above it writes are refused; 0:
                                                         ///< no limit
+  std::uint64_t history_bytes = 0;                      ///< of segments to keep that no checkpoint needs
 };
 
 /// Called on the writer's thread.
@@ -107,6 +108,10 @@ class JournalWriter {
   /// Sets the limit. Returns whether it has changed; only then a signal is needed.
   [[nodiscard]] bool set_most_bytes(std::uint64_t bytes) noexcept {
     return most_bytes_.exchange(bytes, std::memory_order_relaxed) != bytes;
+  }
+
+  void set_history_bytes(std::uint64_t bytes) noexcept {
+    history_bytes_.store(bytes, std::memory_order_relaxed);
   }
 
   /// The mode in force.
@@ -209,6 +214,7 @@ class JournalWriter {
   std::atomic<std::uint64_t> truncate_{0};
   std::atomic<std::uint64_t> rebased_{0};
   std::atomic<std::uint64_t> most_bytes_;
+  std::atomic<std::uint64_t> history_bytes_;
   std::uint64_t truncated_ = 0;  ///< the writer's: how much of truncate_ is done
 
   // Shown to other threads.

@@ -53,6 +53,14 @@ DiskOutcome SegmentStore::prepare() {
 }
 
 DiskOutcome SegmentStore::make_room(std::uint64_t bytes, const SegmentBegin& begin) {
+  DiskOutcome outcome = try_room(bytes, begin);
+  if (outcome.no_space() && !outcome.lost && frees_history()) {
+    outcome = try_room(bytes, begin);
+  }
+  return outcome;
+}
+
+DiskOutcome SegmentStore::try_room(std::uint64_t bytes, const SegmentBegin& begin) {
   if (file_ && bytes <= bytes_ - offset_) {
     return {keep_end()};
   }
@@ -129,6 +137,9 @@ int SegmentStore::keep_end() {
     if (const int error = options_.keep_end(*end_to_keep_)) {
       return error;
     }
+  }
+  if (end_to_keep_) {
+    options_.end_segment = end_to_keep_->segment;
   }
   end_to_keep_.reset();
   return 0;
@@ -219,29 +230,60 @@ DiskOutcome SegmentStore::allocate_ahead(bool& did) {
     return {};
   }
   did = true;
-  return {make_spare(options_.segment_bytes)};
+  DiskOutcome outcome{make_spare(options_.segment_bytes)};
+  if (outcome.no_space() && frees_history()) {
+    outcome = {make_spare(options_.segment_bytes)};
+  }
+  return outcome;
 }
 
 DiskOutcome SegmentStore::truncate(std::uint64_t epoch) {
+  options_.needed_from = std::max(options_.needed_from, epoch);
+  count();
+  return shorten(history_allowed_, shortening::behind_checkpoint);
+}
+
+DiskOutcome SegmentStore::keep_history(std::uint64_t history_bytes, std::uint64_t most_bytes) {
+  history_allowed_ = history_bytes;
+  const std::uint64_t needed = needed_bytes();
+  const std::uint64_t room = most_bytes == 0 ? history_bytes : most_bytes - std::min(most_bytes, needed);
+  const std::uint64_t kept = std::min(history_bytes, room);
+  return history_bytes_.load(std::memory_order_relaxed) <= kept ? DiskOutcome{}
+                                                                : shorten(kept, shortening::to_history);
+}
+
+/// The disk is full: gives all history back. Whether that made room.
+bool SegmentStore::frees_history() {
+  const std::uint64_t before = history_bytes_.load(std::memory_order_relaxed);
+  return before != 0 && shorten(0, shortening::on_full_disk).ok() &&
+         history_bytes_.load(std::memory_order_relaxed) < before;
+}
+
+/// A segment of no use goes only behind a checkpoint: until then an operator may want it. The segment of the kept end
+/// stays, because a start has to find it.
+DiskOutcome SegmentStore::shorten(std::uint64_t history_bytes, shortening why) {
   DiskOutcome outcome;
   std::vector<Spare> recycled;
-  while (!closed_.empty() && closed_.front().last_epoch < epoch && outcome.ok()) {
-    const ClosedSegment& oldest = closed_.front();
-    const std::string path = path_of(oldest.number);
-    Spare spare;
-    if (oldest.bytes == options_.segment_bytes && spares_.size() + recycled.size() < kMostSpares) {
-      spare.path = path_of(std::string{kSparePrefix} + std::to_string(++spare_names_));
-      spare.bytes = oldest.bytes;
-      outcome.error = disk_.rename(path, spare.path);
-    } else {
-      outcome.error = disk_.remove(path);
+  const std::size_t before = closed_.size();
+  std::uint64_t kept = history_bytes_.load(std::memory_order_relaxed);
+  for (auto segment = closed_.begin(); segment != closed_.end() && outcome.ok();) {
+    const bool is_useless = segment->last_epoch == 0;
+    const bool is_end = options_.end_segment != 0 && segment->number >= options_.end_segment;
+    if (is_end || (!is_useless && !is_history(*segment))) {
+      break;
     }
+    if (is_useless ? why != shortening::behind_checkpoint : kept <= history_bytes) {
+      ++segment;
+      continue;
+    }
+    outcome = drop(*segment, why != shortening::on_full_disk, recycled);
     if (outcome.ok()) {
-      closed_.pop_front();
+      kept -= is_useless ? 0 : segment->bytes;
+      segment = closed_.erase(segment);
     }
-    if (outcome.ok() && !spare.path.empty() && disk_.open(spare.path, spare.file) == 0) {
-      recycled.push_back(std::move(spare));
-    }
+  }
+  if (closed_.size() == before) {
+    return outcome;
   }
   // Before a header changes: a crash must not bring the old name back to a file with another header.
   const int error = disk_.sync_directory(options_.folder);
@@ -254,15 +296,35 @@ DiskOutcome SegmentStore::truncate(std::uint64_t epoch) {
   return outcome;
 }
 
+/// Removes a segment, or makes it a spare.
+DiskOutcome SegmentStore::drop(const ClosedSegment& segment, bool recycles, std::vector<Spare>& recycled) {
+  const std::string path = path_of(segment.number);
+  if (!recycles || segment.bytes != options_.segment_bytes ||
+      spares_.size() + recycled.size() >= kMostSpares) {
+    return {disk_.remove(path)};
+  }
+  Spare spare;
+  spare.path = path_of(std::string{kSparePrefix} + std::to_string(++spare_names_));
+  spare.bytes = segment.bytes;
+  const int error = disk_.rename(path, spare.path);
+  if (error == 0 && disk_.open(spare.path, spare.file) == 0) {
+    recycled.push_back(std::move(spare));
+  }
+  return {error};
+}
+
 void SegmentStore::count() noexcept {
   std::uint64_t bytes = file_ ? bytes_ : 0;
+  std::uint64_t history = 0;
   for (const ClosedSegment& segment : closed_) {
     bytes += segment.bytes;
+    history += is_history(segment) ? segment.bytes : 0;
   }
   for (const Spare& spare : spares_) {
     bytes += spare.bytes;
   }
   total_bytes_.store(bytes, std::memory_order_relaxed);
+  history_bytes_.store(history, std::memory_order_relaxed);
   segments_.store(closed_.size() + (file_ ? 1 : 0), std::memory_order_relaxed);
   current_.store(file_ ? number_ : 0, std::memory_order_relaxed);
 }

@@ -4,9 +4,14 @@
 // Before that it is a *spare*: made ahead while there is room in the current segment, or a segment that is no
 // longer needed, whose old name is gone on disk before its header changes. Numbers are never used again.
 //
+// *History*: segments that no checkpoint needs any more, kept for readers of changes. The oldest go first: when there
+// are more bytes of them than allowed, when the journal reaches its own limit, or when the disk is full. So history
+// never keeps a write from its place.
+//
 // Thread-safety: one thread, the writer's; the figures any thread.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -28,8 +33,10 @@ namespace mxkv::server {
 /// A segment that an earlier process ended, or this one.
 struct ClosedSegment {
   std::uint64_t number = 0;
-  std::uint64_t last_epoch = 0;  ///< the greatest epoch with a group in it, or the one before its first
-  std::uint64_t bytes = 0;       ///< of the file
+  std::uint64_t last_epoch =
+      0;                    ///< the greatest epoch with a group in it, or the one before its first; 0: it is
+                            ///< of no use
+  std::uint64_t bytes = 0;  ///< of the file
 };
 
 /// Groups of the last closed segment that no commit block proves to be on disk. A process that was killed
@@ -47,6 +54,8 @@ struct SegmentOptions {
   std::uint64_t next_number = 1;                           ///< above the number of every earlier segment
   std::uint64_t chain = 0;                                 ///< of the last group before
   std::vector<ClosedSegment> closed;                       ///< oldest first
+  std::uint64_t needed_from = 1;  ///< an epoch; segments with earlier ones are history
+  std::uint64_t end_segment = 0;  ///< in which the kept end is; 0: unknown
   UnprovenTail unproven{};
   /// Keeps the end outside of the journal, on disk when it returns 0; else it returns an errno value. Called
   /// before a segment gets its first group, on the thread of make_room(). None: nothing proves the end.
@@ -104,12 +113,19 @@ class SegmentStore {
   /// Makes a spare if there is none and less than half of the current segment is left. `did`: it did
   /// something.
   [[nodiscard]] DiskOutcome allocate_ahead(bool& did);
-  /// Turns segments whose epochs are all below `epoch` into spares, or removes them.
+  /// Makes segments whose epochs are all below `epoch` history, and shortens the history.
   [[nodiscard]] DiskOutcome truncate(std::uint64_t epoch);
+  /// Keeps so many bytes of history, and with them at most `most_bytes` of all files; 0: no limit. Turns older segments
+  /// into spares, or removes them. Costs two loads if there is nothing to do.
+  [[nodiscard]] DiskOutcome keep_history(std::uint64_t history_bytes, std::uint64_t most_bytes);
 
   /// Of all files, with spares. Any thread.
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {
     return total_bytes_.load(std::memory_order_relaxed);
+  }
+  /// Without history. Any thread.
+  [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
+    return total_bytes() - std::min(total_bytes(), history_bytes_.load(std::memory_order_relaxed));
   }
   /// Without spares. Any thread.
   [[nodiscard]] std::uint64_t segments() const noexcept { return segments_.load(std::memory_order_relaxed); }
@@ -127,6 +143,14 @@ class SegmentStore {
     std::uint64_t bytes = 0;
   };
 
+  [[nodiscard]] bool is_history(const ClosedSegment& segment) const noexcept {
+    return segment.last_epoch != 0 && segment.last_epoch < options_.needed_from;
+  }
+  [[nodiscard]] DiskOutcome try_room(std::uint64_t bytes, const SegmentBegin& begin);
+  enum class shortening : std::uint8_t { behind_checkpoint, to_history, on_full_disk };
+  [[nodiscard]] DiskOutcome shorten(std::uint64_t history_bytes, shortening why);
+  [[nodiscard]] DiskOutcome drop(const ClosedSegment& segment, bool recycles, std::vector<Spare>& recycled);
+  [[nodiscard]] bool frees_history();
   [[nodiscard]] DiskOutcome leave();
   [[nodiscard]] DiskOutcome begin_next(std::uint64_t bytes, const SegmentBegin& begin);
   [[nodiscard]] int keep_end();
@@ -140,6 +164,7 @@ class SegmentStore {
   Disk& disk_;
   SegmentOptions options_;
   std::deque<ClosedSegment> closed_;
+  std::uint64_t history_allowed_ = 0;  ///< bytes
   std::deque<Spare> spares_;
   std::uint64_t spare_names_ = 0;
 
@@ -156,6 +181,7 @@ class SegmentStore {
 
   // Relaxed: figures.
   std::atomic<std::uint64_t> total_bytes_{0};
+  std::atomic<std::uint64_t> history_bytes_{0};
   std::atomic<std::uint64_t> segments_{0};
   std::atomic<std::uint64_t> current_{0};
 };

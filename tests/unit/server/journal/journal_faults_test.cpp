@@ -46,6 +46,21 @@ TEST_F(JournalFaultsTest, AFullDiskIsMetAheadAndRefusesWhileTheSegmentStillHasRo
   EXPECT_EQ(writer().sleep_ns(), JournalWriter::kNoLimit);
 }
 
+TEST_F(JournalFaultsTest, AFullDiskTakesTheHistoryBeforeItRefusesAWrite) {
+  options.writer.history_bytes = 100 * kSegmentBytes;
+  open();
+  fill(60);
+  journal->truncate(journal->epochs().durable());
+  settle();
+  const std::uint64_t history = journal->segments().total_bytes() - journal->segments().needed_bytes();
+  EXPECT_GT(history, 5 * kSegmentBytes);
+  disk.room = disk.used();
+  fill(30);
+  EXPECT_EQ(writer().state(), journal_state::running);
+  EXPECT_EQ(journal->epochs().durable(), 90U);
+  EXPECT_EQ(journal->segments().total_bytes(), journal->segments().needed_bytes());
+}
+
 TEST_F(JournalFaultsTest, AGroupWithoutRoomIsWrittenWhenThereIsSome) {
   open();
   disk.room = disk.used();

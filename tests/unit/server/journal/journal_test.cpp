@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "server/journal/group_reader.hpp"
 #include "tests/unit/server/journal/journal_world.hpp"
 
 namespace mxkv::server::test {
@@ -81,6 +82,55 @@ TEST_F(JournalTest, AnOperationsRecordsHaveOneLabelThoughTheEpochEndsInBetween) 
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_THAT(groups[0].keys(), ElementsAre("before", "one", "two"));
   EXPECT_THAT(groups[1].keys(), ElementsAre("behind"));
+}
+
+/// The records of all groups, each with its batch in the group: "1: one/1 two/1 ".
+std::string batches_on(MemoryDisk& disk) {
+  std::string seen;
+  for (const auto& [path, bytes] : disk.files) {
+    const std::uint64_t number = segment_number(path.substr(path.find('/') + 1));
+    const SegmentScan scan = scan_segment(path, number, *bytes, {});
+    for (const ScannedGroup& group : scan.groups) {
+      GroupReader reader(*bytes, group);
+      seen += std::to_string(group.epoch) + ": ";
+      while (const auto entry = reader.next()) {
+        seen +=
+            std::string{std::get<PutRecord>(entry->record).key} + "/" + std::to_string(entry->batch) + " ";
+      }
+      EXPECT_EQ(reader.wrong(), nullptr) << reader.wrong();
+    }
+  }
+  return seen;
+}
+
+TEST_F(JournalTest, AnOperationsRecordsAreMarkedAsABatchAlsoOverBlocks) {
+  open();
+  Value value{std::string(20'000, 'x')};
+  round(0, [&] {
+    put(0, "before", "");
+    journal->buffer(worker(0)).begin_group();
+    put(0, "one", "");
+    put_apart(0, "large", value);
+    journal->buffer(worker(0)).end_group();
+    put(0, "behind", "");
+    journal->buffer(worker(0)).begin_group();
+    put_apart(0, "alone", value);
+    journal->buffer(worker(0)).end_group();
+  });
+  round(1, [&] {
+    journal->buffer(worker(1)).begin_group();
+    for (int i = 0; i < 40; ++i) {
+      put(1, "k", std::string(8000, 'v'));  // more than a chunk
+    }
+    journal->buffer(worker(1)).end_group();
+  });
+  settle();
+  std::string many;
+  for (int i = 0; i < 40; ++i) {
+    many += "k/3 ";
+  }
+  EXPECT_EQ(batches_on(disk), "1: before/0 one/1 large/1 behind/0 alone/2 " + many);
+  EXPECT_EQ(journal->writer().counts().records.load(), 45U) << "marks are no records";
 }
 
 TEST_F(JournalTest, AGroupThatDoesNotFitBeginsTheNextSegment) {
@@ -201,6 +251,43 @@ TEST_F(JournalTest, OldSegmentsGoAndTheirFilesAreUsedAgain) {
   for (const ReadGroup& group : groups) {
     EXPECT_EQ(group.puts.size(), 1U);
   }
+}
+
+TEST_F(JournalTest, HistoryIsKeptUpToItsBytesAndTheOldestGoesFirst) {
+  options.writer.history_bytes = 3 * kSegmentBytes;
+  open();
+  fill(60);
+  const std::uint64_t segments = journal->segments().segments();
+  journal->truncate(journal->epochs().durable());
+  settle();
+  EXPECT_LE(journal->segments().total_bytes() - journal->segments().needed_bytes(), 3 * kSegmentBytes);
+  EXPECT_GT(journal->segments().total_bytes() - journal->segments().needed_bytes(), kSegmentBytes);
+  EXPECT_LT(journal->segments().segments(), segments);
+  const std::vector<ReadGroup> groups = read_groups(disk);
+  EXPECT_EQ(groups.back().epoch, 60U);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    EXPECT_EQ(groups[i].epoch, groups[i - 1].epoch + 1);
+  }
+  journal->set_history_bytes(0);
+  settle();
+  EXPECT_EQ(journal->segments().total_bytes(), journal->segments().needed_bytes());
+}
+
+TEST_F(JournalTest, HistoryGoesBeforeTheJournalReachesItsLimit) {
+  options.writer.history_bytes = 100 * kSegmentBytes;
+  options.writer.most_bytes = 8 * kSegmentBytes;
+  open();
+  for (int i = 0; i < 20; ++i) {
+    fill(6);
+    journal->truncate(journal->epochs().durable());
+    settle();
+    EXPECT_EQ(journal->writer().state(), journal_state::running);
+    EXPECT_LE(journal->segments().total_bytes(), 8 * kSegmentBytes);
+  }
+  EXPECT_GT(journal->segments().segments(), 4U) << "there is history as far as it fits";
+  fill(80);
+  EXPECT_EQ(journal->writer().state(), journal_state::refusing) << "what a checkpoint needs counts";
+  EXPECT_EQ(journal->segments().total_bytes(), journal->segments().needed_bytes());
 }
 
 TEST_F(JournalTest, OldContentsOfAFileNeverPassForItsNewSegment) {
