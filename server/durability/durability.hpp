@@ -110,6 +110,14 @@ class Durability {
   /// Any thread.
   [[nodiscard]] DurabilityStatus status() const;
 
+  // For readers of changes, any thread: the directory, its manifest, and the epochs of its journal.
+
+  [[nodiscard]] Disk& disk() noexcept { return *held_.disk; }
+  [[nodiscard]] Manifest manifest() const { return manifest_->get(); }
+  [[nodiscard]] const CommitEpochs& epochs() const noexcept { return journal_->epochs(); }
+  /// Keeps so many bytes of the journal that no checkpoint needs.
+  void keep_history(std::uint64_t bytes) noexcept { journal_->set_history_bytes(bytes); }
+
  private:
   void tell(const Recovered& found, double seconds);
   void begin_journal(const Recovered& found);

@@ -19,7 +19,7 @@ RANKS = [("base",), ("topology",), ("memory", "epoch"), ("task", "resource"), ("
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 
 # The same for the folders of server/; the two lowest do not include each other.
-SERVER_RANKS = [("reply", "commit"), ("journal",), ("store",), ("durability",), ("cluster",), ("net", "stats"), ("admin",),
+SERVER_RANKS = [("reply", "commit"), ("journal",), ("store",), ("durability",), ("feed",), ("cluster",), ("net", "stats"), ("admin",),
                 ("daemon",)]
 SERVER_RANK = {part: rank for rank, parts in enumerate(SERVER_RANKS) for part in parts}
 

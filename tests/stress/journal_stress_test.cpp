@@ -2,7 +2,9 @@
 // can.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <mutex>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "server/commit/record_reader.hpp"
+#include "server/feed/journal_tail.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/posix_disk.hpp"
 #include "tests/unit/server/journal/read_back.hpp"
@@ -266,6 +269,109 @@ TEST(JournalStress, WhatWorkersWaitForBecomesDurableInWholeOperations) {
   for (const std::uint64_t count : counts) {
     EXPECT_EQ(count, 3U * kRounds);
   }
+}
+
+/// Reads the journal's changes on a thread of its own, and begins anew where they are gone.
+struct TailThread {
+  JournalThreads& threads;
+  std::uint64_t epochs = 0;
+  std::uint64_t gone = 0;
+  std::uint64_t faults = 0;
+  std::uint64_t counts[kWorkers] = {};  ///< records of each worker
+
+  /// Until all records are durable and were read.
+  void read(const std::atomic<bool>& ended, bool slowly) {
+    Lineage lineage;
+    lineage.begin(1, 1);
+    JournalTail tail{*threads.disk,
+                     TailOptions{.lineage = lineage,
+                                 .durable = [this] { return threads.journal->epochs().durable(); },
+                                 .closed = [this] { return threads.journal->epochs().current() - 1; }}};
+    faults += tail.seek({1, 0}) == sought::ok ? 0 : 1;
+    ChangeEpoch epoch;
+    std::uint64_t last = 0;
+    for (;;) {
+      const bool was_ended = ended.load();
+      switch (tail.next(epoch)) {
+        case ChangeSource::outcome::none:
+          if (was_ended) {
+            return;
+          }
+          std::this_thread::yield();
+          break;
+        case ChangeSource::outcome::old:
+          ++gone;
+          last = tail.through();
+          faults += tail.seek({1, last}) == sought::ok ? 0 : 1;
+          break;
+        case ChangeSource::outcome::epoch:
+          faults += epoch.number > last ? 0 : 1;
+          last = epoch.number;
+          ++epochs;
+          judge(epoch);
+          if (slowly) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+      }
+    }
+  }
+  /// Operations are of three records, each a batch.
+  void judge(const ChangeEpoch& epoch) {
+    std::vector<unsigned> batches;
+    for (const ChangeRecord& change : epoch.records) {
+      batches.resize(std::max<std::size_t>(batches.size(), change.batch + 1));
+      ++batches[change.batch];
+      ++counts[std::get<PutRecord>(change.record).key[1] - '0'];
+    }
+    for (std::size_t batch = 0; batch < batches.size(); ++batch) {
+      faults += batches[batch] == (batch == 0 ? 0U : 3U) ? 0 : 1;
+    }
+  }
+};
+
+TEST(JournalStress, ATailReadsEachChangeOnceBesideTheWriter) {
+  constexpr int kRounds = 400;
+  JournalThreads threads;
+  std::atomic<bool> ended{false};
+  TailThread reader{threads};
+  std::thread tail([&] { reader.read(ended, false); });
+  std::vector<std::thread> workers;
+  for (std::size_t i = 0; i < kWorkers; ++i) {
+    workers.emplace_back([&, i] { threads.work(i, kRounds); });
+  }
+  for (std::thread& worker : workers) {
+    worker.join();
+  }
+  threads.wait_for(threads.journal->end_epoch());
+  ended.store(true);
+  tail.join();
+  EXPECT_EQ(reader.faults, 0U);
+  EXPECT_EQ(reader.gone, 0U);
+  for (const std::uint64_t count : reader.counts) {
+    EXPECT_EQ(count, 3U * kRounds);
+  }
+}
+
+TEST(JournalStress, ATailIsOvertakenByTruncationAndNeverReadsRecycledBytes) {
+  JournalThreads threads;
+  std::atomic<bool> ended{false};
+  TailThread reader{threads};
+  std::thread tail([&] { reader.read(ended, true); });
+  std::thread worker([&] {
+    while (!ended.load()) {
+      threads.work(0, 10);
+    }
+  });
+  while (threads.journal->segments().current() < 12) {
+    threads.wait_for(threads.journal->end_epoch());
+    threads.journal->truncate(threads.journal->epochs().durable());
+    std::this_thread::yield();
+  }
+  ended.store(true);
+  worker.join();
+  tail.join();
+  EXPECT_EQ(reader.faults, 0U);
+  EXPECT_GT(reader.epochs, 0U);
 }
 
 TEST(JournalStress, OldSegmentsGoWhileWorkersRecord) {

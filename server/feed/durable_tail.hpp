@@ -1,0 +1,14 @@
+// Readers of a durable store's changes.
+#pragma once
+
+#include <memory>
+
+#include "server/durability/durability.hpp"
+#include "server/feed/journal_tail.hpp"
+
+namespace mxkv::server {
+
+/// A reader that begins with what comes. `durability` was started, and outlives it. Any thread.
+[[nodiscard]] std::unique_ptr<JournalTail> tail_of(Durability& durability);
+
+}  // namespace mxkv::server
