@@ -99,6 +99,35 @@ std::string difference(const DurableItems& found, const DurableItems& expected) 
   return {};
 }
 
+std::string told_text(char what, std::string_view key, std::uint64_t order, std::string_view value) {
+  return std::string{what} + " " + std::string{key} + " " + std::to_string(order) + " " + std::string{value};
+}
+
+void DurableLedger::note_told(const Passed& passed) {
+  static constexpr char kNames[] = {'p', 'g', 't', 'G', 'T', 'f'};
+  if (passed.change.what == change::gone && passed.change.why == index::cause::expired) {
+    return;
+  }
+  epochs_told_[passed.label].push_back(
+      {.text = told_text(kNames[static_cast<std::size_t>(passed.change.what)], passed.key,
+                         passed.change.order, passed.item.value),
+       .key = passed.key,
+       .order = passed.change.order,
+       .batch = group_label_ != 0 ? groups_ : 0});
+}
+
+/// A change with the order that its key would have minted without regard for the other keys of its batch.
+index::Commit<std::string_view> DurableLedger::as_minted_alone(const index::Commit<std::string_view>& commit,
+                                                               const runtime::Worker& worker) {
+  index::Commit<std::string_view> changed = commit;
+  const auto last = recorded_.find(commit.key);
+  if (group_label_ != 0 && last != recorded_.end()) {
+    changed.change.order = std::min(changed.change.order, std::max(last->second, worker.now_us()) + 1);
+  }
+  recorded_.insert_or_assign(std::string{commit.key}, changed.change.order);
+  return changed;
+}
+
 void DurableLedger::group_begins(runtime::Worker& worker) noexcept {
   if (epochs_ != nullptr) {
     group_label_ = epochs_->current();
@@ -139,9 +168,11 @@ void DurableLedger::passed(const index::Commit<std::string_view>& commit, runtim
                    " after " + std::to_string(told->second));
       }
     }
+    note_told(passed);
   }
   if (next_ != nullptr) {
-    next_->passed(commit, worker);
+    const bool has_own_order = what == change::put || what == change::gone || what == change::touched;
+    next_->passed(mints_alone_ && has_own_order ? as_minted_alone(commit, worker) : commit, worker);
   }
 }
 

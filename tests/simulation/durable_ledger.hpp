@@ -43,6 +43,20 @@ struct DurableState {
 /// The difference; empty: there is none.
 [[nodiscard]] std::string difference(const DurableItems& found, const DurableItems& expected);
 
+/// A change as a reader of the log hears of it: what, key, order and value as text.
+struct ToldChange {
+  std::string text;
+  std::string key{};
+  std::uint64_t order = 0;
+  std::uint64_t batch = 0;  ///< the same for all changes of a batch; 0: none
+
+  friend bool operator==(const ToldChange&, const ToldChange&) = default;
+};
+using ChangesByEpoch = std::map<std::uint64_t, std::vector<ToldChange>>;
+/// `what`: 'p' put, 'g' gone, 't' touched, 'f' flushed, of ranges 'G' and 'T'.
+[[nodiscard]] std::string told_text(char what, std::string_view key, std::uint64_t order,
+                                    std::string_view value = {});
+
 /// Thread-safety: as CommitListener; the rest while no worker runs.
 class DurableLedger final : public index::CommitListener<std::string_view> {
  public:
@@ -69,6 +83,10 @@ class DurableLedger final : public index::CommitListener<std::string_view> {
   /// The changes of a key that passed, for a failure's message.
   [[nodiscard]] std::string story_of(std::string_view key) const;
   [[nodiscard]] std::uint64_t groups() const noexcept { return groups_; }
+  /// The changes that a reader of the log hears of, by epoch: see durable_reader.hpp.
+  [[nodiscard]] const ChangesByEpoch& told() const noexcept { return epochs_told_; }
+  /// From now on the journal gets each order in a batch as if its key alone had minted it.
+  void mint_alone() noexcept { mints_alone_ = true; }
   /// The faults of the changes that passed.
   [[nodiscard]] const Complaints& wrong() const noexcept { return wrong_; }
 
@@ -86,6 +104,9 @@ class DurableLedger final : public index::CommitListener<std::string_view> {
 
     [[nodiscard]] bool beyond(std::string_view at) const;
   };
+  void note_told(const Passed& passed);
+  [[nodiscard]] index::Commit<std::string_view> as_minted_alone(const index::Commit<std::string_view>& commit,
+                                                                const runtime::Worker& worker);
   static void apply(const Passed& passed, DurableState& state);
 
   DurableState begin_;
@@ -95,6 +116,9 @@ class DurableLedger final : public index::CommitListener<std::string_view> {
   std::uint64_t group_label_ = 0;  ///< 0: no group is open
   std::uint64_t groups_ = 0;
   std::vector<Passed> passed_;
+  ChangesByEpoch epochs_told_;
+  bool mints_alone_ = false;
+  std::map<std::string, std::uint64_t, std::less<>> recorded_;  ///< greatest order of each key, if so
   Complaints wrong_;
 };
 

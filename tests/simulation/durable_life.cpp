@@ -77,7 +77,7 @@ void DurableLife::make_journal() {
                                  .first_epoch = recovered_.epoch + 1,
                                  .horizon_us = recovered_.ceiling,
                                  .segments = segments_behind(recovered_, *manifest_, options_.segment_bytes),
-                                 .writer = {.mode = options_.mode}};
+                                 .writer = {.mode = options_.mode, .history_bytes = options_.history_bytes}};
   if (options_.mistake == durable_mistake::end_is_not_kept) {
     options.segments.keep_end = {};
   } else if (options_.mistake == durable_mistake::end_is_kept_too_early) {
@@ -105,7 +105,7 @@ void DurableLife::make_journal() {
       server::CheckpointOptions{.rate_bytes = 0, .compress = random_.below(4) == 0, .parts = options_.parts});
 }
 
-void DurableLife::begin_service(const DurableState& state, bool fills) {
+void DurableLife::begin_service(const DurableState& state, bool fills, DurableReader& reader) {
   std::map<std::string, std::uint64_t, std::less<>> told;
   KeyStates begin{};
   for (std::size_t key = 0; key < keys_.names.size(); ++key) {
@@ -116,6 +116,17 @@ void DurableLife::begin_service(const DurableState& state, bool fills) {
   }
   ledger_ = std::make_unique<DurableLedger>(state, std::move(told));
   ledger_->listen(&journal_->epochs(), feed_.get());
+  if (options_.mistake == durable_mistake::keys_mint_alone) {
+    ledger_->mint_alone();
+  }
+  const server::Manifest served = manifest_->get();
+  tail_ = std::make_unique<server::JournalTail>(
+      disk_, server::TailOptions{.directory = served.directory,
+                                 .lineage = served.lineage,
+                                 .durable = [this] { return journal_->epochs().durable(); },
+                                 .closed = [this] { return journal_->epochs().current() - 1; }});
+  reader_ = &reader;
+  reader.begin();
   store_.tree().commits().listen(ledger_.get());
   history_ = std::make_unique<StoreHistory>(fills ? keys_.begin() : begin, options_.store.evicts);
   const WorldOptions& world = options_.store.world;
@@ -208,6 +219,13 @@ void DurableLife::aside() {
   }
   for (std::uint64_t steps = random_.below(3); steps > 0 && !disk_.is_off(); --steps) {
     step_checkpointer();
+  }
+  step_reader();
+}
+
+void DurableLife::step_reader() {
+  if (reader_ != nullptr && !disk_.is_off()) {
+    reader_->step(*tail_, journal_->epochs().current() - 1, *ledger_);
   }
 }
 

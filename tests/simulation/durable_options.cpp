@@ -29,6 +29,7 @@ DurableOptions draw_durable_world(runtime::Random& random) {
   options.segment_bytes = std::uint64_t{4096} * (3 + random.below(14));
   options.checkpoint_in = 2 + random.below(one_in(random, 3) ? 4 : 60);
   options.parts = 1 + static_cast<std::uint32_t>(random.below(4));
+  options.history_bytes = one_in(random, 3) ? 0 : options.segment_bytes * (1 + random.below(40));
   options.generations = 2 + static_cast<unsigned>(random.below(3));
   return options;
 }
@@ -72,7 +73,13 @@ void DurableReport::add(const DurableReport& other) {
                             &DurableReport::from_checkpoint,
                             &DurableReport::amid,
                             &DurableReport::recycled,
-                            &DurableReport::removed}) {
+                            &DurableReport::removed,
+                            &DurableReport::told,
+                            &DurableReport::told_later,
+                            &DurableReport::told_batches,
+                            &DurableReport::resumed,
+                            &DurableReport::old,
+                            &DurableReport::lost}) {
     this->*member += other.*member;
   }
 }

@@ -15,6 +15,9 @@ enum class durable_mistake : std::uint8_t {
   none,
   end_is_not_kept,        ///< no manifest says which segment is the newest
   end_is_kept_too_early,  ///< the manifest names a segment that was not begun
+  keys_mint_alone,        ///< in a batch an order is above the earlier orders of its own key only
+  tag_is_not_compared,    ///< a reader's position counts by its epoch alone
+  hole_is_passed_over,    ///< a reader that hears `old` goes on as if nothing was missing
 };
 
 struct DurableOptions {
@@ -27,6 +30,7 @@ struct DurableOptions {
   bool large = false;       ///< values that the journal refers to
   std::uint64_t segment_bytes = 0;
   std::uint64_t checkpoint_in = 0;  ///< how rarely one begins
+  std::uint64_t history_bytes = 0;  ///< of the journal
   std::uint32_t parts = 1;
   unsigned generations = 2;
 };
@@ -66,6 +70,12 @@ struct DurableReport {
   std::uint64_t amid = 0;             ///< checkpoints begun while a change had passed and was not in the tree
   std::uint64_t recycled = 0;         ///< segments
   std::uint64_t removed = 0;          ///< segments
+  std::uint64_t told = 0;             ///< epochs that the reader of changes has read
+  std::uint64_t told_later = 0;       ///< of these, written by an earlier process
+  std::uint64_t told_batches = 0;
+  std::uint64_t resumed = 0;  ///< positions that a later process took
+  std::uint64_t old = 0;      ///< how often the reader heard that changes were gone
+  std::uint64_t lost = 0;     ///< and that its history never became durable
 
   void add(const DurableReport& other);
 };

@@ -27,7 +27,9 @@ void print(const DurableReport& sum) {
             << sum.rebased << ", no space " << sum.no_space << ", refusals " << sum.refusals
             << ", checkpoints " << sum.checkpoints << ", failed " << sum.failed_checkpoints
             << ", from checkpoint " << sum.from_checkpoint << ", amid " << sum.amid << ", recycled "
-            << sum.recycled << ", removed " << sum.removed << '\n';
+            << sum.recycled << ", removed " << sum.removed << ", told " << sum.told << ", later "
+            << sum.told_later << ", batches " << sum.told_batches << ", resumed " << sum.resumed << ", old "
+            << sum.old << ", lost " << sum.lost << '\n';
 }
 
 /// A part of the seeds, so that parts can run at the same time.
@@ -90,6 +92,12 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   EXPECT_GT(sum.amid, least / 20);
   EXPECT_GT(sum.recycled, least / 4);
   EXPECT_GT(sum.removed, least);
+  EXPECT_GT(sum.told, least * 20);
+  EXPECT_GT(sum.told_later, least);
+  EXPECT_GT(sum.told_batches, least);
+  EXPECT_GT(sum.resumed, least / 4);
+  EXPECT_GT(sum.old, least / 20);
+  EXPECT_GT(sum.lost, least / 20);
   if (runtime::paths::kCounted) {  // the short ways of reads respect changes that are not durable
     using runtime::path;
     EXPECT_THAT(never_taken(before, {path::get_usual, path::meta_get_usual, path::scan_plain_run}),
@@ -118,7 +126,13 @@ INSTANTIATE_TEST_SUITE_P(Made, DurableMistake,
                          ::testing::Values(Mistake{durable_mistake::end_is_not_kept, "EndIsNotKept",
                                                    "the newest segment is lost, and a start misses nothing"},
                                            Mistake{durable_mistake::end_is_kept_too_early,
-                                                   "EndIsKeptTooEarly", "a start is refused: journal/"}),
+                                                   "EndIsKeptTooEarly", "a start is refused: journal/"},
+                                           Mistake{durable_mistake::keys_mint_alone, "KeysMintAlone",
+                                                   "a key's changes are told out of order"},
+                                           Mistake{durable_mistake::tag_is_not_compared, "TagIsNotCompared",
+                                                   "a position of a history that was lost is taken"},
+                                           Mistake{durable_mistake::hole_is_passed_over, "HoleIsPassedOver",
+                                                   "an epoch is left out, or told twice"}),
                          [](const auto& made) { return std::string{made.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Parts, DurableSimulation, ::testing::Range(std::uint64_t{0}, kParts),

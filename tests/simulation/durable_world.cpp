@@ -26,6 +26,7 @@ class DurableWorld {
         keys_(options_.store.requests.keys, options_.store.requests.others,
               options_.store.requests.begin_number, options_.store.requests.long_keys) {
     options_.mistake = mistake;
+    reader_ = std::make_unique<DurableReader>(seed ^ 0xFEED'0000U, mistake, complaints_, report_);
     disk_.on_step([this](const SimStep& step) { look_at(step); });
   }
 
@@ -152,6 +153,7 @@ class DurableWorld {
                                            .c_str());
     const bool is_new = found < cap_;
     cap_ = std::min(cap_, found);
+    reader_->found(cap_);
     if (ledger_ != nullptr) {
       state_ = ledger_->at(cap_);
     }
@@ -195,7 +197,7 @@ class DurableWorld {
     report_.lost_changes += ledger_ != nullptr ? ledger_->changes_after(cap_) : 0;
     history_.reset();
     ledger_.reset();
-    life.begin_service(state_, fills);
+    life.begin_service(state_, fills, *reader_);
     const bool in_order = one_in(random_, 8);
     ended_in_order_ = false;
     draw_trouble(in_order);
@@ -221,6 +223,7 @@ class DurableWorld {
     must_of_power_ = life.promised(true);
     tell("served up to " + std::to_string(must_) + (disk_.is_off() ? ", off at " + off_path_ : ""));
     ledger_ = life.take_ledger();
+    reader_->end(*ledger_);
     history_ = life.take_history();
     for (const std::string& wrong : ledger_->wrong().all()) {
       complaints_.add(wrong);
@@ -311,6 +314,7 @@ class DurableWorld {
   DurableState state_;               ///< that the next process goes on from
   std::unique_ptr<DurableLedger> ledger_;
   std::unique_ptr<StoreHistory> history_;
+  std::unique_ptr<DurableReader> reader_;
   std::uint64_t must_ = 0;                 ///< least epoch that the next start has to get to
   std::uint64_t must_of_power_ = 0;        ///< the same once the power was cut
   std::uint64_t cap_ = ~std::uint64_t{0};  ///< the greatest that it may, as later starts have found
