@@ -80,7 +80,7 @@ class RefusedStartTest(DurableCase):
         path = self.data / "MANIFEST"
         text = path.read_text()
         self.assertRegex(text, "format 3\noldest_reader 3\n")
-        path.write_text(text.replace("oldest_reader 2\n", "oldest_reader 9\n"))
+        path.write_text(text.replace("oldest_reader 3\n", "oldest_reader 9\n"))
         self.assertIn("by a newer mxkvd", self.refused())
 
     def test_damage_in_the_middle_of_the_journal_is_told_by_file_and_byte_and_is_left_out_if_wanted(self):
