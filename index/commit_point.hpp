@@ -25,9 +25,12 @@
 // order of its own above all that it follows, and raises the tree's floor to it, before it lets go of the
 // range.
 //
-// Without a listener a change costs one predictable branch. Thread-safety: pass() on any worker, under the
-// latch of the node that changes, or while the keys are held; listen() before the workers start; the floor by
-// any thread.
+// Without a listener a change costs one predictable branch. A listener may come and go while the workers run.
+// A task that runs meanwhile may pass its change to the old or to the new one, so the thread that changes the
+// listener waits until each worker has begun another round. A group passes to one listener as a whole.
+//
+// Thread-safety: pass() on any worker, under the latch of the node that changes, or while the keys are held;
+// listen() by one thread; the floor by any thread.
 #pragma once
 
 #include <atomic>
@@ -122,30 +125,58 @@ class CommitListener {
   virtual void group_ends(runtime::Worker& /*worker*/) noexcept {}
 };
 
+/// Commits of one worker that are one change. The worker runs nothing else meanwhile.
+template <class Key>
+class CommitGroup {
+ public:
+  CommitGroup(CommitListener<Key>* listener, runtime::Worker& worker) noexcept
+      : listener_(listener), worker_(worker) {}
+  ~CommitGroup() {
+    if (begun_) {
+      listener_->group_ends(worker_);
+    }
+  }
+  CommitGroup(const CommitGroup&) = delete;
+  CommitGroup& operator=(const CommitGroup&) = delete;
+
+  void pass(const Commit<Key>& commit) noexcept {
+    if (listener_ == nullptr) {
+      return;
+    }
+    if (!begun_) {
+      begun_ = true;
+      listener_->group_begins(worker_);
+    }
+    listener_->passed(commit, worker_);
+  }
+
+ private:
+  CommitListener<Key>* const listener_;
+  runtime::Worker& worker_;
+  bool begun_ = false;
+};
+
 template <class Key>
 class CommitPoint {
  public:
-  void listen(CommitListener<Key>* listener) noexcept { listener_ = listener; }
+  /// Null: nobody listens. Release, pairs with listener(): the listener's state is complete.
+  void listen(CommitListener<Key>* listener) noexcept {
+    listener_.store(listener, std::memory_order_release);
+  }
 
-  /// Whether there is a listener: only then a Commit has to be made.
-  [[nodiscard]] bool heard() const noexcept { return listener_ != nullptr; }
+  /// Whether there is a listener: only then a Commit has to be made. Relaxed: pass() looks once more.
+  [[nodiscard]] bool heard() const noexcept { return listener_.load(std::memory_order_relaxed) != nullptr; }
   [[gnu::always_inline]] void pass(const Commit<Key>& commit, runtime::Worker& worker) const noexcept {
-    if (heard()) [[unlikely]] {
+    if (CommitListener<Key>* const heard_by = listener()) [[unlikely]] {
       MXKV_ASSERT(commit.change.order != 0 || commit.change.what == change::unseen ||
                       commit.change.what == change::part,
                   "a change has an order");
-      listener_->passed(commit, worker);
+      heard_by->passed(commit, worker);
     }
   }
-  void begin_group(runtime::Worker& worker) const noexcept {
-    if (heard()) [[unlikely]] {
-      listener_->group_begins(worker);
-    }
-  }
-  void end_group(runtime::Worker& worker) const noexcept {
-    if (heard()) [[unlikely]] {
-      listener_->group_ends(worker);
-    }
+  /// A group for the listener of now.
+  [[nodiscard]] CommitGroup<Key> group(runtime::Worker& worker) const noexcept {
+    return CommitGroup<Key>{listener(), worker};
   }
 
   /// Orders are minted above this. Relaxed: the gate that an operation opens orders it before later writes.
@@ -166,7 +197,11 @@ class CommitPoint {
   }
 
  private:
-  CommitListener<Key>* listener_ = nullptr;
+  [[nodiscard]] CommitListener<Key>* listener() const noexcept {
+    return listener_.load(std::memory_order_acquire);  // pairs with listen()
+  }
+
+  std::atomic<CommitListener<Key>*> listener_{nullptr};
   std::atomic<std::uint64_t> floor_{0};
 };
 

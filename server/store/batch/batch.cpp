@@ -246,7 +246,7 @@ index::Change change_of(const BatchKey& key, runtime::Worker& worker) noexcept {
 
 // The batch holds its keys, so nothing else changes them before their BatchKeyTasks commit.
 void Batch::pass(index::CommitPoint<std::string_view>& commits, runtime::Worker& worker) {
-  bool begun = false;
+  index::CommitGroup<std::string_view> group = commits.group(worker);
   for (BatchKey& key : keys_) {
     if (!key.changed()) {
       continue;
@@ -257,17 +257,10 @@ void Batch::pass(index::CommitPoint<std::string_view>& commits, runtime::Worker&
       continue;
     }
     key.part = index::Change::part(change.what == index::change::put ? 0 : change.order);
-    if (!std::exchange(begun, true)) {
-      commits.begin_group(worker);
-    }
-    commits.pass({.change = change,
-                  .key = key.name,
-                  .value = key.maker != nullptr ? ItemRecord::word(key.current) : 0,
-                  .old = key.found != nullptr ? ItemRecord::word(key.found) : 0},
-                 worker);
-  }
-  if (begun) {
-    commits.end_group(worker);
+    group.pass({.change = change,
+                .key = key.name,
+                .value = key.maker != nullptr ? ItemRecord::word(key.current) : 0,
+                .old = key.found != nullptr ? ItemRecord::word(key.found) : 0});
   }
 }
 
