@@ -272,6 +272,16 @@ struct ClusterOptions {
                                  << 20U;  ///< a shard's log grows by at least this between two snapshots
 };
 
+/// Watches of ranges.
+struct WatchOptions {
+  std::uint32_t most = 10'000;           ///< watches of all connections
+  std::size_t memory_bytes = 0;          ///< of lines that clients have not read; 0: 1/64 of the memory limit
+  std::size_t ring_bytes = 32U << 20U;   ///< of recent changes, where there is no directory
+  std::uint32_t linger_ms = 60'000;      ///< changes are recorded for so long after the last watch
+  std::uint32_t mark_ms = 1000;          ///< between two marks of a watch without changes
+  std::size_t value_bytes = 64U << 10U;  ///< larger values are not told
+};
+
 /// All options.
 struct DaemonOptions : PlacementOptions {
   std::vector<TopologySection> topologies;  ///< instead of workers, cpus and nodes
@@ -294,6 +304,7 @@ struct DaemonOptions : PlacementOptions {
   AdminOptions admin;
   BalanceOptions balance;
   LogOptions log;
+  WatchOptions watch;
   DurabilityOptions durability;
   ClusterOptions cluster;
   Origins origins;  ///< each value's origin; for errors and print-config, never for behaviour

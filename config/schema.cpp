@@ -406,6 +406,14 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
   });
   prefixes(visitor, options.prefixes);
   visitor.section("durability", [&](SchemaVisitor& section) { durability(section, options.durability); });
+  visitor.section("watch", [&](SchemaVisitor& section) {
+    ranged(section, "most", options.watch.most, kCount, {0, 1'000'000});
+    ranged(section, "memory", options.watch.memory_bytes, kSize, {1_MiB, 1_TiB, "auto"});
+    ranged(section, "ring", options.watch.ring_bytes, kSize, {1_MiB, 1_TiB});
+    ranged(section, "linger", options.watch.linger_ms, kDuration, {0, 3600_s});
+    ranged(section, "mark", options.watch.mark_ms, kDuration, {10, 60_s});
+    ranged(section, "value_bytes", options.watch.value_bytes, kSize, {0, 1_MiB});
+  });
   visitor.section("cluster", [&](SchemaVisitor& section) { show_cluster(section, options.cluster); });
   visitor.section("limits", [&](SchemaVisitor& section) { limits(section, options.limits); });
   visitor.section("stats", [&](SchemaVisitor& section) {

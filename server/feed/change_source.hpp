@@ -8,7 +8,7 @@
 // directory once it is closed. An epoch without records need not be given. `through` says how far the source has
 // come, so that a mark may name an epoch without records.
 //
-// The records of an epoch come in any order. Those of one key sort by their order (index/commit_point.hpp).
+// The records of an epoch come in any order. The records of one key sort by their order (index/commit_point.hpp).
 // The records of a batch stand together and share a number.
 #pragma once
 

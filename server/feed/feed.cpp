@@ -1,0 +1,59 @@
+#include "server/feed/feed.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "server/commit/position.hpp"
+
+namespace mxkv::server {
+
+namespace {
+
+constexpr std::uint64_t kNsPerMs = 1'000'000;
+/// Of the memory limit, if the options leave it open, and of a server without a limit.
+constexpr std::size_t kShareOfLimit = 64;
+constexpr std::size_t kWithoutLimit = std::size_t{64} << 20U;
+
+std::vector<void*> workers_of(runtime::Runtime& runtime) {
+  std::vector<void*> workers;
+  for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
+    workers.push_back(&runtime.worker(runtime::WorkerId{static_cast<std::uint16_t>(i)}));
+  }
+  return workers;
+}
+
+std::size_t frame_bytes(const config::WatchOptions& options, std::size_t limit_bytes) {
+  if (options.memory_bytes != 0) {
+    return options.memory_bytes;
+  }
+  return limit_bytes == runtime::MemoryBudget::kUnlimited ? kWithoutLimit : limit_bytes / kShareOfLimit;
+}
+
+}  // namespace
+
+Feed::Feed(runtime::Runtime& runtime, Store& store, const config::WatchOptions& options)
+    : thread_(runtime.clock(), [this](std::uint64_t now_ns) { return herald_.step(now_ns); }),
+      log_(workers_of(runtime), store.tree().commits(), runtime.clock(), &runtime.budget(),
+           {.tag = draw_tag({}),
+            .ring_bytes = options.ring_bytes,
+            .value_bytes = options.value_bytes,
+            .linger_ns = options.linger_ms * kNsPerMs},
+           {.wake = [this] { thread_.wake(); },
+            .wake_worker = [this](std::size_t worker) { wake_worker(worker); }}),
+      live_(log_),
+      past_(log_),
+      herald_(log_, live_, past_, runtime.clock(), &runtime.budget(),
+              {.workers = runtime.worker_count(),
+               .most_watches = options.most,
+               .memory_bytes = frame_bytes(options, runtime.budget().limit_bytes()),
+               .value_bytes = options.value_bytes,
+               .mark_ns = options.mark_ms * kNsPerMs},
+              {.wake = [this] { thread_.wake(); },
+               .wake_worker = [this](std::size_t worker) { wake_worker(worker); }}) {}
+
+void Feed::start(std::function<void(std::size_t)> wake_worker) {
+  wake_worker_ = std::move(wake_worker);
+  thread_.start();
+}
+
+}  // namespace mxkv::server
