@@ -46,6 +46,8 @@ enum class verb : std::uint8_t {
   meta_count,         ///< mc
   meta_range_delete,  ///< mx
   meta_range_touch,   ///< mt; `exptime`: T
+  meta_watch,    ///< mw; name: `meta.opaque()`; `setting`: the position, empty for none; `watched`: kinds
+  meta_unwatch,  ///< mu; name as of mw; `argument`: the opaque of a mark, empty to end the watch
   stats,
   version,
   verbosity,
@@ -76,7 +78,8 @@ enum class family : std::uint8_t {
   batch,      ///< mb
   range,      ///< scan and its like
   meta_range,
-  control,  ///< of the server, or of the connection
+  watching,  ///< mw mu
+  control,   ///< of the server, or of the connection
 };
 
 /// What a command does with the key's item: each action is one decision of the store.
@@ -141,6 +144,7 @@ enum class beginning : std::uint8_t {
   tune,
   client,
   watch,
+  range_watch,  ///< mw mu
   dump,
   quit,
 };
@@ -239,6 +243,8 @@ inline constexpr std::array<Command, kCommands> kCommandTable = [] {
     {verb::meta_count, "mc", meta_range, {}, parse_meta_range, reader, from::page, as::range},
     {verb::meta_range_delete, "mx", meta_range, {}, parse_meta_range, writer, from::alone, as::range},
     {verb::meta_range_touch, "mt", meta_range, {}, parse_meta_range, writer, from::alone, as::range},
+    {verb::meta_watch, "mw", watching, {}, parse_meta_watch, reader, from::range_watch, as::other},
+    {verb::meta_unwatch, "mu", watching, {}, parse_meta_unwatch, anybody, from::range_watch, as::other},
     {verb::stats, "stats", control, {}, parse_stats, reader, from::alone, as::other, {opcode::stat, 0, true}},
     {verb::version, "version", control, {}, parse_bare, anybody, from::version, as::other, {opcode::version}},
     {verb::verbosity, "verbosity", control, {}, parse_verbosity, administrator, from::alone, as::other, {opcode::verbosity, 4}},

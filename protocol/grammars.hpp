@@ -28,10 +28,12 @@ using Grammar = Parsed (*)(CommandLine) noexcept;
 [[nodiscard]] Parsed parse_watch(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_slabs(CommandLine line) noexcept;
 [[nodiscard]] Parsed parse_flush_all(CommandLine line) noexcept;
-[[nodiscard]] Parsed parse_bare(CommandLine line) noexcept;        // version quit mn: whatever follows
-[[nodiscard]] Parsed parse_meta(CommandLine line) noexcept;        // mg md ma me
-[[nodiscard]] Parsed parse_meta_set(CommandLine line) noexcept;    // ms
-[[nodiscard]] Parsed parse_meta_range(CommandLine line) noexcept;  // mr mc mx mt
-[[nodiscard]] Parsed parse_meta_batch(CommandLine line) noexcept;  // mb
+[[nodiscard]] Parsed parse_bare(CommandLine line) noexcept;          // version quit mn: whatever follows
+[[nodiscard]] Parsed parse_meta(CommandLine line) noexcept;          // mg md ma me
+[[nodiscard]] Parsed parse_meta_set(CommandLine line) noexcept;      // ms
+[[nodiscard]] Parsed parse_meta_range(CommandLine line) noexcept;    // mr mc mx mt
+[[nodiscard]] Parsed parse_meta_watch(CommandLine line) noexcept;    // mw
+[[nodiscard]] Parsed parse_meta_unwatch(CommandLine line) noexcept;  // mu
+[[nodiscard]] Parsed parse_meta_batch(CommandLine line) noexcept;    // mb
 
 }  // namespace mxkv::protocol

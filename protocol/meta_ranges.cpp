@@ -1,10 +1,12 @@
-// mr mc mx mt: where to start, then flags of one letter, some with a token behind the letter.
+// mr mc mx mt mw: where to start, then flags of one letter, some with a token behind the letter. mu: flags alone.
 //
 //   all   p  H(key)  i  o  b  A(n)  O(opaque)  q  P  L
 //   mr    r  G(cursor)  U(us)  X  B(n)  v f c t s l h k u
 //   mc    r  G(cursor)  U(us)  X  e  M(s|n|x)  D(delimiter)  k
 //   mx    r, only to say that it goes forward  G(cursor)  U(us)  X
 //   mt    T(exptime)
+//   mw    p  H(key)  i  o  b  O(name)  G(position)  S  M(pdext)  v f c t s, and no other flag of all
+//   mu    O(name)  m(opaque), and no flag of all
 //
 // With G the cursor gives start, p, H, i, o and r. So a client asks for the next page by the same line with G
 // behind it. Reads ignore these flags of the line. mx refuses a cursor that leads out of the range that its
@@ -22,9 +24,14 @@ namespace mxkv::protocol {
 namespace {
 
 constexpr std::string_view kFlagsOfAll = "pHiobAOqPL";
+constexpr std::string_view kKinds = "pdext";  // of mw, in the order of the bits of Request::watched
 
 std::string_view flags_of(verb op) noexcept {
   switch (op) {
+    case verb::meta_watch:
+      return "pHiobOGSMvfcts";
+    case verb::meta_unwatch:
+      return "Om";
     case verb::meta_range:
       return "rGUXBvfctslhku";
     case verb::meta_count:
@@ -40,13 +47,18 @@ std::string_view flags_of(verb op) noexcept {
 class RangeFlags {
  public:
   explicit RangeFlags(Request& request) noexcept
-      : range_(request.range), meta_(request.meta), exptime_(request.exptime), own_(flags_of(request.op)) {}
+      : request_(request),
+        range_(request.range),
+        meta_(request.meta),
+        watches_(command_of(request.op).belongs == family::watching),
+        own_(flags_of(request.op)) {}
 
   /// Takes a flag. Returns its error, or nothing.
   [[nodiscard]] std::string_view take(const Token& token) noexcept {
     const char letter = token.text.front();
     const std::string_view rest = token.text.substr(1);
-    if (kFlagsOfAll.find(letter) == std::string_view::npos && own_.find(letter) == std::string_view::npos) {
+    if ((watches_ || kFlagsOfAll.find(letter) == std::string_view::npos) &&
+        own_.find(letter) == std::string_view::npos) {
       return kInvalidFlag;
     }
     bool& seen = seen_[static_cast<unsigned char>(letter)];
@@ -70,12 +82,15 @@ class RangeFlags {
       case 'O':
         return meta_.take_opaque(rest) ? std::string_view{} : kLongOpaque;
       case 'M':
-        return modes(rest);
+        return watches_ ? kinds(rest) : modes(rest);
+      case 'm':
+        request_.argument = rest;
+        return !rest.empty() && rest.size() < MetaFlags::kMostOpaqueBytes ? std::string_view{} : kBadToken;
       case 'D':
         range_.delimiter = rest;
         return !rest.empty() && rest.size() <= kMaxDelimiterBytes ? std::string_view{} : kBadToken;
       case 'T':
-        return read_i64(rest, exptime_) ? std::string_view{} : kBadToken;
+        return read_i64(rest, request_.exptime) ? std::string_view{} : kBadToken;
       case 'f':
       case 'c':
       case 't':
@@ -94,6 +109,17 @@ class RangeFlags {
   [[nodiscard]] std::string_view cursor() const noexcept { return cursor_; }
 
  private:
+  std::string_view kinds(std::string_view text) noexcept {
+    request_.watched = 0;
+    for (const char letter : text) {
+      const std::size_t at = kKinds.find(letter);
+      if (at == std::string_view::npos || (request_.watched >> at & 1U) != 0) {
+        return kBadToken;
+      }
+      request_.watched |= 1U << at;
+    }
+    return text.empty() ? kBadToken : std::string_view{};
+  }
   static std::string_view number(std::string_view text, std::uint64_t& value) noexcept {
     return read_u64(text, value) && value > 0 ? std::string_view{} : kBadToken;
   }
@@ -111,9 +137,10 @@ class RangeFlags {
     return text.empty() ? kBadToken : std::string_view{};
   }
 
+  Request& request_;
   RangeRequest& range_;
   MetaFlags& meta_;
-  std::int64_t& exptime_;
+  bool watches_;
   std::string_view own_;
   std::array<bool, 256> seen_{};
   Token far_;
@@ -188,7 +215,61 @@ Parsed check_delete(const RangeFlags& flags, const RangeRequest& range) noexcept
   return range.locked && (flags.has('G') || flags.has('U')) ? refused(kLockedDelete) : accepted();
 }
 
+/// Takes all flags of the line. Returns its error, or nothing.
+std::string_view take_flags(Tokens& tokens, std::size_t before, RangeFlags& flags) noexcept {
+  for (std::size_t count = before; !tokens.done(); ++count) {
+    if (count == MetaFlags::kMostTokens) {
+      return kTooManyFlags;
+    }
+    if (const std::string_view error = flags.take(tokens.next()); !error.empty()) {
+      return error;
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+Parsed parse_meta_watch(CommandLine line) noexcept {
+  Request& request = line.request;
+  request.range = {};
+  request.meta = {};
+  request.setting = {};
+  request.watched = 0;
+  const Token start = line.tokens.next();
+  if (start.empty()) {
+    return refused(kBadFormat);
+  }
+  RangeFlags flags(request);
+  if (const std::string_view error = take_flags(line.tokens, 2, flags); !error.empty()) {
+    return refused(error);
+  }
+  if (request.meta.opaque().empty()) {
+    return refused(kWatchNeedsName);
+  }
+  if (flags.has('S')) {
+    return refused(kNoWatchState);
+  }
+  if (flags.has('G') && flags.cursor().empty()) {
+    return refused(kBadPosition);
+  }
+  request.setting = flags.cursor();
+  request.range.base64 = flags.has('b');
+  request.meta.value = flags.has('v');
+  const std::string_view error = read_range(start, flags, request.range, request.scratch.data());
+  return error.empty() ? accepted() : refused(error);
+}
+
+Parsed parse_meta_unwatch(CommandLine line) noexcept {
+  Request& request = line.request;
+  request.meta = {};
+  request.argument = {};
+  RangeFlags flags(request);
+  if (const std::string_view error = take_flags(line.tokens, 1, flags); !error.empty()) {
+    return refused(error);
+  }
+  return request.meta.opaque().empty() ? refused(kUnwatchNeedsName) : accepted();
+}
 
 Parsed parse_meta_range(CommandLine line) noexcept {
   Request& request = line.request;
@@ -202,14 +283,8 @@ Parsed parse_meta_range(CommandLine line) noexcept {
     return refused(kBadFormat);
   }
   RangeFlags flags(request);
-  for (std::size_t count = 2; !line.tokens.done(); ++count) {
-    if (count == MetaFlags::kMostTokens) {
-      return refused(kTooManyFlags);
-    }
-    const std::string_view error = flags.take(line.tokens.next());
-    if (!error.empty()) {
-      return refused(error);
-    }
+  if (const std::string_view error = take_flags(line.tokens, 2, flags); !error.empty()) {
+    return refused(error);
   }
   range.base64 = flags.has('b');
   range.locked = flags.has('X') || request.op == verb::meta_range_touch;

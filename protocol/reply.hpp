@@ -83,6 +83,18 @@ inline constexpr std::string_view kNotBackward = "CLIENT_ERROR mx does not allow
 inline constexpr std::string_view kLockedCount = "CLIENT_ERROR X excludes D\r\n";
 inline constexpr std::string_view kLockedDelete = "CLIENT_ERROR X excludes G and U\r\n";
 inline constexpr std::string_view kTouchNeedsTime = "CLIENT_ERROR mt needs T\r\n";
+// Of watches of ranges.
+inline constexpr std::string_view kWatchNeedsName = "CLIENT_ERROR mw needs O\r\n";
+inline constexpr std::string_view kUnwatchNeedsName = "CLIENT_ERROR mu needs O\r\n";
+inline constexpr std::string_view kNoWatchState =
+    "CLIENT_ERROR mw does not send the state yet: begin the watch without S, then read the range by mr\r\n";
+inline constexpr std::string_view kWatchesAlready = "CLIENT_ERROR this name watches already\r\n";
+inline constexpr std::string_view kBadPosition = "CLIENT_ERROR bad position\r\n";
+inline constexpr std::string_view kNoExpiredWatch = "CLIENT_ERROR watch.expired is off\r\n";
+inline constexpr std::string_view kTooManyWatches = "SERVER_ERROR too many watches\r\n";
+inline constexpr std::string_view kWatchNeverBegan = "SERVER_ERROR the watch ended before it began\r\n";
+inline constexpr std::string_view kNoWatches =
+    "SERVER_ERROR mw works on a server without durability.directory and cluster only\r\n";
 /// For mc and mx with X, and for mt: more keys than A, or the server, allows.
 inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR too many keys in the range\r\n";
 

@@ -79,7 +79,8 @@ struct Request {
   std::uint64_t delta = 0;        ///< incr, decr
   std::uint32_t verbosity = 0;    ///< verbosity: the level
   std::uint32_t mebibytes = 0;    ///< cache_memlimit
-  std::uint32_t watched = 0;      ///< watch: kinds as bits: fetchers mutations evictions deletions connevents
+  std::uint32_t watched =
+      0;  ///< watch: kinds as bits: fetchers mutations evictions deletions connevents; mw: pdext
   std::uint32_t batch_lines = 0;  ///< mb: lines that follow
   std::uint64_t dump_lines = 0;   ///< cachedump: most lines
   bool shutdown_known = false;    ///< shutdown: its argument is a known one

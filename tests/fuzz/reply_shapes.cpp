@@ -126,6 +126,12 @@ void one_reply(Reader& in, const Owed& owed) {
     case verb::meta_range_delete:
     case verb::meta_range_touch:
       return changed_range(in, owed);
+    case verb::meta_watch:
+      in.require(in.takes(protocol::kNoWatches));
+      return;
+    case verb::meta_unwatch:
+      in.require(in.takes("NF\r\n"));
+      return;
     case verb::metadump:
       return dump(in, "key=", true, protocol::kEnd);
     case verb::mgdump:

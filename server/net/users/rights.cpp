@@ -52,7 +52,7 @@ bool may_use(const User& user, std::string_view key) noexcept {
 }
 
 bool keys_permitted(const User& user, const protocol::Request& request) noexcept {
-  if (protocol::is_range(request.op)) {
+  if (protocol::is_range(request.op) || request.op == verb::meta_watch) {
     return std::ranges::any_of(user.options.prefixes, [&request](const std::string& prefix) {
       return lies_within(request.range, prefix);
     });

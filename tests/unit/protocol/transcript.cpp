@@ -166,6 +166,16 @@ std::string describe(const Request& request) {
   if (is_meta_range(request.op)) {
     text += " flags " + std::string(request.meta.wants()) + " opaque " + std::string(request.meta.opaque());
   }
+  if (command_of(request.op).belongs == family::watching) {
+    text += " shows " + std::string(request.meta.wants()) + " name " + std::string(request.meta.opaque());
+  }
+  if (request.op == verb::meta_unwatch) {
+    text += " mark " + std::string(request.argument);
+  }
+  if (request.op == verb::meta_watch) {
+    text += " kinds " + std::to_string(request.watched) + " from " + std::string(request.setting) +
+            (request.meta.value ? " values" : "") + describe(request.range);
+  }
   return is_range(request.op) ? text + describe(request.range) : text;
 }
 
