@@ -114,6 +114,7 @@ struct AdminService::Pages final : HttpPages {
       write_memory(out, *parts);
       write_workers(out, *parts, recorder.idle());
       write_durability(out, *parts);
+      write_watches(out, *parts);
       write_cluster(out, *parts);
     }
     return {.type = Exposition::content_type(form), .body = std::move(out).finish()};

@@ -32,6 +32,8 @@ void write_workers(Exposition& out, const ServingParts& parts, WorkerIdle& idle)
 void write_places(Exposition& out, const PlaceSums& sums);
 /// Journal and checkpoints; nothing without durability.
 void write_durability(Exposition& out, const ServingParts& parts);
+/// Watches of ranges; nothing where no range can be watched.
+void write_watches(Exposition& out, const ServingParts& parts);
 /// The shards of this node; nothing without a cluster.
 void write_cluster(Exposition& out, const ServingParts& parts);
 

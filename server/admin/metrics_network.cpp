@@ -165,4 +165,35 @@ void write_network(Exposition& out, const ServingParts& parts) {
       "Lines dropped because a connection that runs watch read too slowly.", parts.store.watch_hub().lost());
 }
 
+void write_watches(Exposition& out, const ServingParts& parts) {
+  if (parts.feed == nullptr) {
+    return;
+  }
+  const HeraldCounts& counts = parts.feed->herald().counts();
+  const auto one = [&out](type what, const char* name, const char* help, std::uint64_t value) {
+    out.family(what, name, help);
+    out.add(value);
+  };
+  const auto load = [](const std::atomic<std::uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  one(type::gauge, "mxkv_range_watches", "Watches of ranges (mw).", load(counts.watches));
+  one(type::gauge, "mxkv_range_watches_behind",
+      "Watches of ranges that get their lines from the ring, because their clients read too slowly or "
+      "returned.",
+      load(counts.behind));
+  one(type::gauge, "mxkv_range_watch_unread_bytes", "Bytes of lines that clients with watches have not read.",
+      parts.feed->herald().frame_bytes());
+  one(type::gauge, "mxkv_range_watch_ring_bytes", "Bytes of recent changes that are kept for watches.",
+      parts.feed->log().ring_bytes());
+  one(type::counter, "mxkv_range_watch_changes", "Changes read for watches of ranges.", load(counts.changes));
+  one(type::counter, "mxkv_range_watch_lines", "Changes told to watches of ranges, once a watch.",
+      load(counts.told));
+  one(type::counter, "mxkv_range_watches_fallen_behind",
+      "Times that a watch of a range fell behind, because its client read too slowly.", load(counts.falls));
+  one(type::counter, "mxkv_range_watches_old",
+      "Watches of ranges that ended, or did not begin, because the changes behind their position are gone.",
+      load(counts.old));
+}
+
 }  // namespace mxkv::server

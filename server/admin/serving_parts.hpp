@@ -6,6 +6,7 @@
 #include "server/cluster/cluster_node.hpp"
 #include "server/cluster/cluster_store.hpp"
 #include "server/durability/durability.hpp"
+#include "server/feed/feed.hpp"
 #include "server/net/worker/network.hpp"
 #include "server/stats/statistics.hpp"
 #include "server/store/store.hpp"
@@ -20,6 +21,7 @@ struct ServingParts {
   const Durability* durability;  ///< null: no durability
   const ClusterNode* cluster;    ///< null: no cluster
   const ClusterStore* routed;    ///< null: no cluster
+  const Feed* feed = nullptr;    ///< null: no range can be watched
 
   [[nodiscard]] std::uint64_t count(counter which) const noexcept { return store.total(which); }
   [[nodiscard]] runtime::Worker& worker(std::size_t i) const noexcept {

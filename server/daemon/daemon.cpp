@@ -224,7 +224,8 @@ class AdminView {
                   .statistics = parts.statistics,
                   .durability = parts.durability.get(),
                   .cluster = parts.cluster == nullptr ? nullptr : &parts.cluster->node,
-                  .routed = parts.cluster == nullptr ? nullptr : &parts.cluster->store});
+                  .routed = parts.cluster == nullptr ? nullptr : &parts.cluster->store,
+                  .feed = parts.feed.get()});
   }
   ~AdminView() { admin_.detach(); }
   AdminView(const AdminView&) = delete;

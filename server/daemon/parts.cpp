@@ -104,6 +104,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                            runtime, store, durable->log)),
       cluster(joined == nullptr ? nullptr
                                 : std::make_unique<ClusterParts>(options, *joined, runtime, store, log)),
+      feed(durable != nullptr || joined != nullptr ? nullptr
+                                                   : std::make_unique<Feed>(runtime, store, options.watch)),
       credentials(known),
       statistics(runtime, store, options, credentials),
       administration(runtime, statistics, log, steered, options.server, config_inbox),
@@ -113,12 +115,13 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
               durability != nullptr ? &durability->gate()
               : cluster != nullptr  ? &cluster->node.gate()
                                     : nullptr,
-              cluster == nullptr ? nullptr : &cluster->store) {
+              cluster == nullptr ? nullptr : &cluster->store, feed.get()) {
   MXKV_ASSERT(durability == nullptr || cluster == nullptr,
               "changes go to a journal or to the cluster's logs");
   statistics.set_network(network);
   administration.set_network(network);
   statistics.set_durability(durability.get());
+  statistics.set_feed(feed.get());
   if (cluster != nullptr) {
     statistics.set_cluster(&cluster->node, &cluster->store);
   }
@@ -126,6 +129,9 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
 }
 
 Parts::~Parts() {
+  if (feed != nullptr) {
+    feed->stop();
+  }
   runtime.stop();
   // Tasks that never ran refer to store and replies, so they are freed first.
   store.discard_waiting(runtime);
@@ -141,6 +147,9 @@ runtime::Result<bool> Parts::start() {
   }
   if (cluster != nullptr) {
     cluster->node.start([this](std::size_t worker) { network.wake(worker); });
+  }
+  if (feed != nullptr) {
+    feed->start([this](std::size_t worker) { network.wake(worker); });
   }
   return true;
 }

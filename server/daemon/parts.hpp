@@ -14,6 +14,7 @@
 #include "server/daemon/log.hpp"
 #include "server/daemon/task_alarm.hpp"
 #include "server/durability/durability.hpp"
+#include "server/feed/feed.hpp"
 #include "server/net/users/credentials.hpp"
 #include "server/net/worker/network.hpp"
 #include "server/stats/statistics.hpp"
@@ -68,6 +69,7 @@ struct Parts {
   Store store;
   std::unique_ptr<Durability> durability;  ///< null: there is no journal
   std::unique_ptr<ClusterParts> cluster;   ///< null: there is no cluster
+  std::unique_ptr<Feed> feed;              ///< null: there is a journal or a cluster
   Credentials& credentials;
   Statistics statistics;
   ConfigInbox config_inbox;

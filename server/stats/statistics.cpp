@@ -18,6 +18,7 @@
 #include "server/stats/place_stats.hpp"
 #include "server/stats/quota_stats.hpp"
 #include "server/stats/stat_text.hpp"
+#include "server/stats/watch_stats.hpp"
 #include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {
@@ -129,6 +130,10 @@ std::string Statistics::text(std::string_view group, AdminCursor& cursor) {
   } else if (group == "cluster") {
     if (cluster_ != nullptr) {
       add_cluster_stats(text, cluster_->status(), routed_->forwarded());
+    }
+  } else if (group == "watch") {
+    if (feed_ != nullptr) {
+      add_watch_stats(text, *feed_);
     }
   } else if (group == "memory") {
     add_memory_stats(text, runtime_, store_, census_);

@@ -28,6 +28,7 @@ namespace mxkv::server {
 class ClusterNode;
 class ClusterStore;
 class Durability;
+class Feed;
 class StatText;
 
 /// Thread-safety: any thread.
@@ -45,6 +46,9 @@ class Statistics {
 
   /// Null: there is no journal.
   void set_durability(const Durability* durability) noexcept { durability_ = durability; }
+
+  /// Null: no range can be watched.
+  void set_feed(const Feed* feed) noexcept { feed_ = feed; }
 
   /// Null: there is no cluster.
   void set_cluster(const ClusterNode* cluster, const ClusterStore* routed) noexcept {
@@ -94,6 +98,7 @@ class Statistics {
   Network* network_ = nullptr;
   std::vector<config::ListenAddress> listeners_;
   const Durability* durability_ = nullptr;
+  const Feed* feed_ = nullptr;
   const ClusterNode* cluster_ = nullptr;
   const ClusterStore* routed_ = nullptr;
   std::atomic<bool> shutdown_command_;  // relaxed: only shown

@@ -82,6 +82,9 @@ void Connection::give_turn() {
     }
     return;
   }
+  if (session.tells_more()) [[unlikely]] {
+    session.tell();
+  }
   if (session.pauses().has(pause::turn | pause::memory)) {
     session.resume();
   }
@@ -248,6 +251,9 @@ bool Connection::arm() {
   client_.state.store(session_->state().current(), std::memory_order_relaxed);
   if (!output_waits_ && held_.sendable(session_->output()) > 0) [[unlikely]] {
     net_.wait_to_send(*this);  // flush() left some output for its turn
+  }
+  if (session_->tells_more() && session_->unsent_bytes() < net_.limits().output_high_water) [[unlikely]] {
+    net_.make_ready(*this);
   }
   const Pauses pauses = session_->pauses();
   if (pauses.has(kUntilTold)) [[unlikely]] {

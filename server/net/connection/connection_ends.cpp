@@ -26,7 +26,7 @@ void Connection::check_times(std::uint64_t now_ns) {
     net_.host().happenings->note(happening::closed_unread, {.client = client_name()});
     close();
   } else if (limits.idle_timeout_ms != 0 && !door_->peer && !session_->state().is(session_state::watch) &&
-             !session_->pauses().has(pause::login | pause::rate) &&
+             !session_->watches() && !session_->pauses().has(pause::login | pause::rate) &&
              session_->entry().order.in_flight() == 0 && session_->unsent_bytes() == 0 && !held_.holds() &&
              sends_nothing(now_ns, limits.idle_timeout_ms * kNsPerMs)) {
     NetCounters::add(net_.counters().idle_closed);

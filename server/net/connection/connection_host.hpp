@@ -31,6 +31,7 @@ namespace mxkv::server {
 class ClientSocket;
 class ClusterStore;
 class Connection;
+class Feed;
 class NetWorker;
 struct TlsFacts;
 
@@ -41,6 +42,7 @@ struct NetShared {
   SlowLog slow{};
   CommitGate* disk = nullptr;       ///< null: no journal
   ClusterStore* cluster = nullptr;  ///< null: this node serves all keys
+  Feed* feed = nullptr;             ///< null: no range can be watched
   config::BalanceOptions balance{.mode = config::balance_mode::off};
   ClientTable clients{};
   std::atomic<std::uint64_t> trimmed_ns{0};  ///< when the system's heap was last trimmed; relaxed: a rate

@@ -38,6 +38,7 @@ Session::~Session() {
   parts_.batch.drop(parts_.core);
   parts_.launcher.drop(parts_.core);
   parts_.streams.leave(parts_.core);
+  parts_.watches.abandon(parts_.core);
   parts_.meter.allowance().end(host.directory.share());
   if (parts_.core.pauses.has(pause::page_room)) {
     std::erase(host.starved, parts_.core.entry);
@@ -78,6 +79,9 @@ void Session::receive(char* data, std::size_t bytes, std::size_t headroom) {
 void Session::end_of_input() {
   MXKV_ASSERT(!parts_.core.pauses.has(pause::input_end), "input ends once");
   parts_.core.pauses.add(pause::input_end);
+  if (entry().life.is(life_stage::draining)) {
+    parts_.watches.say_end(parts_.core);
+  }
   if (parts_.core.state.is(session_state::watch)) {
     parts_.core.drain();
   }
@@ -277,6 +281,7 @@ void Session::stop_taking() noexcept {
   parts_.values.drop(parts_.core);
   parts_.batch.drop(parts_.core);
   parts_.streams.stop(parts_.core);
+  parts_.watches.leave(parts_.core);
   parts_.core.pauses.remove(kRetried | kOfAllowance);
   parts_.core.held.clear();
 }

@@ -13,6 +13,7 @@
 //   login_dialog                 clients that have not logged in
 //   launcher                     requests that start, and requests that wait for their order
 //   streams                      ranges, administration, dumps, and watched events
+//   watches                      watches of ranges
 //   request_meter                how many requests it may take, by its allowance and its rates
 //   session_core                 the state that all of them share
 //
@@ -79,7 +80,7 @@ class Session {
   /// Whether it is between two requests, and only pauses that pass by themselves keep it from taking the
   /// next.
   [[nodiscard]] bool may_move() const noexcept {
-    return parts_.core.state.between_requests() &&
+    return parts_.core.state.between_requests() && !parts_.watches.any() &&
            !parts_.core.pauses.has(kOfRoom | pause::journal | pause::input_end | pause::rate);
   }
   /// Takes no more requests, so that it comes to rest. Only if may_move().
@@ -100,6 +101,16 @@ class Session {
   void refuse_input();
   /// Requests taken on this worker, with any outcome. Wraps around.
   [[nodiscard]] std::uint32_t requests() const noexcept { return parts_.meter.allowance().taken(); }
+  /// Whether it watches ranges.
+  [[nodiscard]] bool watches() const noexcept { return parts_.watches.any(); }
+  /// Whether a watch has something to say that the output had no room for.
+  [[nodiscard]] bool tells_more() const noexcept { return parts_.watches.wait_for_client(); }
+  /// Writes what its watches have to say while the client reads. `watch`: one that has news.
+  void tell(const Watch& watch) {
+    parts_.watches.note(watch);
+    tell();
+  }
+  void tell() { parts_.watches.pull(parts_.core); }
   /// Called at the end of a round in which it got replies.
   void end_round() noexcept { parts_.meter.end_round(parts_.core); }
 

@@ -25,6 +25,8 @@
 
 namespace mxkv::server {
 
+class Herald;
+
 /// Frees memory for unfinished input. Thread-safety: owner worker only.
 class InputRelief {
  public:
@@ -58,6 +60,7 @@ struct SessionHost {
   AdminSource* admin = nullptr;
   Credentials* credentials = nullptr;            ///< null, or none required: clients need no login
   WatchHub* watch_hub = nullptr;                 ///< null: nothing can be watched
+  Herald* herald = nullptr;                      ///< null: no range can be watched
   Happenings* happenings = nullptr;              ///< null: happenings are not announced
   LoginBell* login_bell = nullptr;               ///< null: every login is judged at once
   InputRelief* relief = nullptr;                 ///< null: no session is ended for another one

@@ -8,6 +8,7 @@
 #include "server/net/session/session_core.hpp"
 #include "server/net/session/streams.hpp"
 #include "server/net/session/value_intake.hpp"
+#include "server/net/session/watches.hpp"
 
 namespace mxkv::server {
 
@@ -22,6 +23,7 @@ struct SessionParts {
   BatchIntake batch;
   LoginDialog login;
   Streams streams;
+  Watches watches;
 };
 
 }  // namespace mxkv::server

@@ -184,6 +184,13 @@ bool TextIntake::dispatch(SessionParts& parts, const protocol::Request& request)
     case beginning::watch:
       parts.streams.watch(core, request.watched);
       return true;
+    case beginning::range_watch:
+      if (request.op == protocol::verb::meta_watch) {
+        parts.watches.begin(core, request);
+      } else {
+        parts.watches.change(core, request);
+      }
+      return true;
     case beginning::dump:
       parts.streams.begin_dump(core, request);
       return true;

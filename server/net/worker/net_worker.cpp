@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/assert.hpp"
+#include "server/feed/feed.hpp"
 #include "server/net/sockets/keepalive.hpp"
 
 namespace mxkv::server {
@@ -56,6 +57,7 @@ NetWorker::NetWorker(NetShared& shared, runtime::Worker& worker, Store& store, C
     }
   }
   host_.watch_hub = &store.watch_hub();
+  host_.herald = shared.feed == nullptr ? nullptr : &shared.feed->herald();
   host_.happenings = &store.happenings();
   host_.relief = this;
   host_.login_bell = this;
@@ -97,6 +99,9 @@ bool NetWorker::poll(runtime::Worker& /*worker*/) {
   take_events();  // first, because from then on sockets may be closed
   if (disk() != nullptr) [[unlikely]] {
     begin_disk_round();
+  }
+  if (shared_.feed != nullptr) {
+    begin_feed_round();
   }
   ++host_.turn;
   host_.directory.share().update_limit();
@@ -152,6 +157,9 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
   }
   if (disk() != nullptr) [[unlikely]] {
     disk()->end_round(worker.id());
+  }
+  if (shared_.feed != nullptr) {
+    shared_.feed->log().end_round(worker.id());
   }
   send_turns_.begin_round();
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
@@ -229,6 +237,9 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
   if (disk() != nullptr && !may_park()) [[unlikely]] {
     return;
   }
+  if (shared_.feed != nullptr) {
+    shared_.feed->log().park(worker.id());
+  }
   if (tls_left_ > 0) [[unlikely]] {
     timeout_ns = std::min(timeout_ns, trim_system_memory());
   }
@@ -285,6 +296,23 @@ void NetWorker::adopted(Connection& connection) {
   set_times();
   if (draining_) {
     connection.drain();
+  }
+}
+
+void NetWorker::begin_feed_round() {
+  const runtime::WorkerId id = host_.worker.id();
+  shared_.feed->log().begin_round(id);
+  if (shared_.feed->herald().has_news(id.index())) [[unlikely]] {
+    pull_watches();
+  }
+}
+
+void NetWorker::pull_watches() {
+  for (const WatchRef& watch : shared_.feed->herald().take_news(host_.worker.id().index())) {
+    if (watch->connection != nullptr) {
+      auto& entry = *static_cast<ConnectionState*>(watch->connection);
+      static_cast<Connection*>(entry.owner)->go_on().tell(*watch);
+    }
   }
 }
 

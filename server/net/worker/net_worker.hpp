@@ -104,6 +104,8 @@ class NetWorker final : public runtime::Poller,
   void login_judged() noexcept override;
   [[nodiscard]] bool admit(Admission& admission, std::uint64_t room);
   void begin_disk_round();
+  void begin_feed_round();
+  void pull_watches();
   [[nodiscard]] bool may_park();
   void park() noexcept;
   void close_held();

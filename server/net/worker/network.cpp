@@ -126,10 +126,10 @@ class NoPoller final : public runtime::Poller {
 
 struct Network::Parts {
   Parts(runtime::Runtime& runtime_, const Settings& settings_, const config::BalanceOptions& balance,
-        WarningSink& log, CommitGate* disk, ClusterStore* cluster, Credentials& credentials_)
+        WarningSink& log, CommitGate* disk, ClusterStore* cluster, Feed* feed, Credentials& credentials_)
       : runtime(runtime_),
         credentials(credentials_),
-        shared{.log = log, .disk = disk, .cluster = cluster, .balance = balance},
+        shared{.log = log, .disk = disk, .cluster = cluster, .feed = feed, .balance = balance},
         accept(balance.accept),
         arrivals(runtime_.options()),
         settings(settings_) {}
@@ -253,9 +253,9 @@ Network::Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<Work
                  Store& store, const config::LimitOptions& limits, AdminSource& admin,
                  Credentials& credentials, const config::StatsOptions& stats,
                  const config::BalanceOptions& balance, WarningSink& log, CommitGate* disk,
-                 ClusterStore* cluster)
+                 ClusterStore* cluster, Feed* feed)
     : parts_(std::make_unique<Parts>(runtime, Settings{limits, stats, balance}, balance, log, disk, cluster,
-                                     credentials)) {
+                                     feed, credentials)) {
   for (std::size_t i = 0; i < runtime.worker_count(); ++i) {
     parts_->shared.delays.emplace_back();
   }

@@ -30,15 +30,16 @@
 namespace mxkv::server {
 
 class ClusterStore;
+class Feed;
 
 class Network {
  public:
   /// Becomes the poller of all workers. Start-up only; all arguments outlive this. `disk` null: there is no
-  /// journal. `cluster` null: this node serves all keys.
+  /// journal. `cluster` null: this node serves all keys. `feed` null: no range can be watched.
   Network(runtime::Runtime& runtime, std::span<const std::unique_ptr<WorkerReplies>> replies, Store& store,
           const config::LimitOptions& limits, AdminSource& admin, Credentials& credentials,
           const config::StatsOptions& stats, const config::BalanceOptions& balance, WarningSink& log,
-          CommitGate* disk = nullptr, ClusterStore* cluster = nullptr);
+          CommitGate* disk = nullptr, ClusterStore* cluster = nullptr, Feed* feed = nullptr);
   /// After the runtime has stopped.
   ~Network();
   Network(const Network&) = delete;
