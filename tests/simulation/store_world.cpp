@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "tests/simulation/dismissal.hpp"
 #include "tests/simulation/interference.hpp"
 #include "tests/simulation/memory_check.hpp"
 #include "tests/simulation/store_checks.hpp"
@@ -17,15 +18,6 @@ namespace {
 
 using runtime::Worker;
 using runtime::WorkerId;
-
-/// In place of pollers that have gone.
-class Nobody final : public runtime::Poller {
- public:
-  bool poll(Worker& /*worker*/) override { return false; }
-  bool end_turn(Worker& /*worker*/) override { return false; }
-  void block(Worker& /*worker*/, std::uint64_t /*timeout_ns*/) override {}
-  void wake() noexcept override {}
-};
 
 /// Thread-safety: one thread.
 class StoreWorld {
@@ -67,7 +59,7 @@ class StoreWorld {
   }
   StoreWorld(const StoreWorld&) = delete;
   StoreWorld& operator=(const StoreWorld&) = delete;
-  ~StoreWorld() { dismiss_clients(); }
+  ~StoreWorld() { dismiss(machine_, store_, nobody_, pollers_); }
 
   StoreReport run() {
     const std::uint64_t last = options_.world.ends_early ? random_.below(400) : most_rounds_;
@@ -203,7 +195,7 @@ class StoreWorld {
       complaints_.unless(all_ended, "operations outlive their clients");
       check_locks(store_, machine_.runtime, complaints_);
     }
-    dismiss_clients();
+    dismiss(machine_, store_, nobody_, pollers_);
     if (complaints_.empty()) {
       complaints_.unless(replies_.nonsense().empty(), ("not understood: " + replies_.nonsense()).c_str());
       check_history(history_, options_, report, complaints_);
@@ -243,18 +235,6 @@ class StoreWorld {
     report.preempted = whims_.preempted();
     report.interruptions = stepper_.interruptions();
     report.longest_standstill = progress_.longest();
-  }
-
-  void dismiss_clients() {
-    if (pollers_.empty()) {
-      return;
-    }
-    store_.discard_waiting(machine_.runtime);
-    machine_.runtime.drain_stopped();
-    for (std::size_t i = 0; i < workers(); ++i) {
-      machine_[i].set_poller(nobody_);
-    }
-    pollers_.clear();
   }
 
   runtime::Random random_;

@@ -13,6 +13,20 @@
 
 namespace mxkv::simulation {
 
+/// What else happens in a worker's rounds. Thread-safety: owner worker only.
+class WorkerRounds {
+ public:
+  WorkerRounds() = default;
+  WorkerRounds(const WorkerRounds&) = delete;
+  WorkerRounds& operator=(const WorkerRounds&) = delete;
+
+  virtual void begin_round() = 0;
+  virtual void end_round() = 0;
+
+ protected:
+  ~WorkerRounds() = default;
+};
+
 /// Thread-safety: owner worker only.
 class WorkerClients final : public runtime::Poller {
  public:
@@ -42,6 +56,8 @@ class WorkerClients final : public runtime::Poller {
       client.set_disk(disk.gate());
     }
   }
+  /// Outlives this.
+  void set_rounds(WorkerRounds& rounds) noexcept { rounds_ = &rounds; }
   /// The greatest epoch that a reply waited for and that was read since.
   [[nodiscard]] std::uint64_t released() const {
     std::uint64_t epoch = 0;
@@ -83,6 +99,9 @@ class WorkerClients final : public runtime::Poller {
 
   bool poll(runtime::Worker& worker) override {
     bool any = false;
+    if (rounds_ != nullptr) {
+      rounds_->begin_round();
+    }
     if (disk_ != nullptr && disk_->begin_round()) {
       for (StoreClient& client : clients_) {
         if (client.held()) {
@@ -122,6 +141,9 @@ class WorkerClients final : public runtime::Poller {
     store_.maintain(worker);
     if (disk_ != nullptr) {
       disk_->end_round();
+    }
+    if (rounds_ != nullptr) {
+      rounds_->end_round();
     }
     const bool any = forget_dirty();
     bool waits = false;
@@ -182,7 +204,8 @@ class WorkerClients final : public runtime::Poller {
   StoreWhims& whims_;
   runtime::Random& random_;
   const StoreWorldOptions& options_;
-  WorkerDisk* disk_ = nullptr;  ///< null: replies wait for nothing
+  WorkerDisk* disk_ = nullptr;      ///< null: replies wait for nothing
+  WorkerRounds* rounds_ = nullptr;  ///< null: nothing else
   server::WorkerReplies own_;
   std::deque<StoreClient> clients_;
   std::deque<StoreRequest> asked_;
