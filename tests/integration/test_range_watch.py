@@ -1,0 +1,345 @@
+"""mw and mu: watchers hear of every change of their range, and what they fold equals what a scan shows."""
+
+import random
+import signal
+import tempfile
+import threading
+
+from harness import DaemonCase, LONG, Options, OwnServerCase, ServerCase, Threads, mxkv_only, scaled, wait_for
+from harness.connection import block
+
+
+class Watcher:
+    """Folds what a connection hears into a map."""
+
+    def __init__(self, client):
+        self.client, self.items, self.lines, self.position, self.over = client, {}, [], None, None
+        self.batches = []
+
+    def begin(self, line: bytes) -> bytes:
+        answer = self.client.ask(line)
+        assert answer.startswith(b"HD O"), answer
+        self.position = answer.split(b" G")[1]
+        return answer
+
+    def section(self) -> bytes:
+        """Reads one section, and returns its end."""
+        first = self.client.line()
+        if first.startswith(b"WO "):
+            self.over = first
+            return first
+        assert first.startswith(b"WS O"), first
+        while True:
+            line = self.client.line()
+            if line.startswith(b"WE O"):
+                if b" G" in line:
+                    self.position = line.split(b" G")[1].split(b" ")[0]
+                return line
+            self.apply(line)
+
+    def until_mark(self, opaque: bytes) -> None:
+        while not self.section().endswith(b" m" + opaque):
+            assert self.over is None, self.over
+
+    def apply(self, line: bytes) -> None:
+        self.lines.append(line)
+        words = line.split(b" ")
+        named = {word[:1]: word[1:] for word in words[1:]}
+        if words[0] == b"WB":
+            self.batches.append(int(words[1]))
+        elif words[0] == b"WV":
+            self.items[named[b"k"]] = self.client.exactly(int(words[1]) + 2)[:-2]
+        elif words[0] == b"WP":
+            self.items[named[b"k"]] = None
+        elif words[0] == b"WG":
+            self.items.pop(named[b"k"], None)
+        elif words[0] == b"WX":
+            low, high = named[b"k"], named.get(b"H")
+            for key in list(self.items):
+                above = key > low or key == low and b"o" not in named
+                below = high is None or key < high or key == high and b"i" in named
+                if above and below:
+                    del self.items[key]
+        else:
+            assert words[0] in (b"WT", b"WY"), line
+
+
+def mark(client, name: bytes, opaque: bytes) -> None:
+    client.send(b"mu O%s m%s\r\n" % (name, opaque))
+
+
+class WatchCase(ServerCase):
+    def setUp(self):
+        self.writer = self.connect()
+        self.writer.ask(b"flush_all")
+
+    def watcher(self, line: bytes) -> Watcher:
+        watcher = Watcher(self.connect())
+        watcher.begin(line)
+        return watcher
+
+    def heard(self, watcher: Watcher, name: bytes = b"w") -> list:
+        """All lines up to a mark."""
+        watcher.lines = []
+        mark(watcher.client, name, b"x")
+        answered = False
+        while True:
+            line = watcher.client.line()
+            if line == b"HD O" + name:
+                answered = True
+            elif line.startswith(b"WE O") and line.endswith(b" mx"):
+                assert answered
+                return watcher.lines
+            elif not line.startswith((b"WS ", b"WE ")):
+                watcher.apply(line)
+
+
+@mxkv_only("watches of ranges")
+class LinesTest(WatchCase):
+    def test_each_kind_of_change_is_a_line(self):
+        watcher = self.watcher(b"mw - Ow f s t v")
+        self.writer.ask(b"ms a 3 F7 T1000\r\nxyz")
+        self.writer.ask(b"touch a 0")
+        self.writer.ask(b"ma n N0")
+        self.writer.ask(b"incr n 5")
+        self.writer.ask(b"append a 0 0 1\r\n!")
+        self.writer.ask(b"md a")
+        self.writer.ask(b"mt n p T0")
+        self.writer.ask(b"mx n Ho i X")
+        self.writer.ask(b"flush_all")
+        self.assertEqual(self.heard(watcher),
+                         [b"WV 3 ka f7 s3 t1000", b"WT ka t-1", b"WV 1 kn f0 s1 t-1", b"WV 1 kn f0 s1 t-1", b"WV 4 ka f7 s4 t-1", b"WG ka Rd",
+                          b"WY kn Ho t-1", b"WX kn Ho i Rd", b"WX k Rf"])
+
+    def test_only_the_range_and_the_kinds_are_told(self):
+        prefix = self.watcher(b"mw user: p Ow Mp")
+        bounds = self.watcher(b"mw b Hd o Ow")
+        for key in (b"a", b"b", b"c", b"d", b"user:1", b"user;"):
+            self.writer.set(key, b"v")
+        self.writer.ask(b"delete user:1")
+        self.writer.ask(b"delete c")
+        self.assertEqual(self.heard(prefix), [b"WP kuser:1"])
+        self.assertEqual(self.heard(bounds), [b"WP kc", b"WG kc Rd"])
+
+    def test_a_batch_is_told_as_one(self):
+        watcher = self.watcher(b"mw - Ow")
+        self.writer.send(b"mb 3\r\nms a 1\r\n1\r\nms b 1\r\n2\r\nmd a\r\n")
+        self.assertEqual([self.writer.line() for _ in range(4)], [b"HD"] * 4)
+        self.assertEqual(self.heard(watcher), [b"WB 2", b"WG ka Rd", b"WP kb"])
+
+    def test_a_binary_key_comes_in_base64(self):
+        watcher = self.watcher(b"mw - Ow")
+        self.writer.ask(b"ms AAE= 1 b\r\n1")
+        self.assertEqual(self.heard(watcher), [b"WP kAAE= b"])
+
+    def test_a_large_value_is_not_told(self):
+        watcher = self.watcher(b"mw - Ow v")
+        self.writer.set(b"large", b"x" * 70_000)
+        self.writer.set(b"middle", b"y" * 60_000)
+        self.assertEqual(self.heard(watcher), [b"WP klarge s70000", b"WV 60000 kmiddle"])
+        self.assertEqual(watcher.items[b"middle"], b"y" * 60_000)
+
+    def test_requests_go_on_beside_a_watch(self):
+        watcher = self.watcher(b"mw - Ow v")
+        client = watcher.client
+        client.send(b"set k 0 0 1\r\nx\r\nget k\r\nget none\r\n")
+        self.assertEqual([client.line() for _ in range(5)], [b"STORED", b"VALUE k 0 1", b"x", b"END", b"END"])
+        self.assertEqual(self.heard(watcher), [b"WV 1 kk"])
+
+    def test_several_watches_share_a_connection(self):
+        client = self.connect()
+        for name in (b"1", b"2"):
+            Watcher(client).begin(b"mw %s p O%s" % (name, name))
+        self.writer.set(b"2x", b"v")
+        self.assertEqual([client.line() for _ in range(2)], [b"WS O2", b"WP k2x"])
+        self.assertTrue(client.line().startswith(b"WE O2 G"))
+        self.assertEqual(client.ask(b"mu O2"), b"HD O2")
+        self.assertEqual(client.ask(b"mu O2"), b"NF")
+        self.writer.set(b"2y", b"v")
+        self.writer.set(b"1x", b"v")
+        self.assertEqual([client.line() for _ in range(2)], [b"WS O1", b"WP k1x"])
+
+    def test_errors(self):
+        client = self.connect()
+        for line, error in ((b"mw -", b"CLIENT_ERROR mw needs O"), (b"mw - O1 Gx", b"CLIENT_ERROR bad position"),
+                            (b"mw - O1 G0123456789abcdef.1.YQ==", b"CLIENT_ERROR bad position"),
+                            (b"mw - O1 Mpx", b"CLIENT_ERROR watch.expired is off"), (b"mw - O1 G0123456789abcdef.1", b"EX O1 lost"),
+                            (b"mw - O1 S", b"CLIENT_ERROR mw does not send the state yet: begin the watch without S, then read the "
+                                           b"range by mr"), (b"mu", b"CLIENT_ERROR mu needs O"), (b"mu O1", b"NF")):
+            self.assertEqual(client.ask(line), error, line)
+        position = Watcher(client).begin(b"mw - O1").split(b" G")[1]
+        self.assertEqual(client.ask(b"mw - O1"), b"CLIENT_ERROR this name watches already")
+        tag, epoch = position.split(b".")
+        self.assertEqual(client.ask(b"mw - O2 G%s.%d" % (tag, int(epoch) + 1000)), b"EX O2 lost")
+        self.assertEqual(client.ask(b"mw - O2 G%s.0" % tag)[:9], b"EX O2 old")
+
+    def test_a_connection_has_64_watches(self):
+        client = self.connect()
+        for number in range(64):
+            Watcher(client).begin(b"mw k p O%d" % number)
+        self.assertEqual(client.ask(b"mw k p O64"), b"SERVER_ERROR too many watches")
+        self.assertEqual(client.ask(b"mu O7"), b"HD O7")
+        Watcher(client).begin(b"mw k p O64")
+
+    def test_a_watch_goes_on_from_its_position(self):
+        watcher = self.watcher(b"mw - Ow v")
+        self.writer.set(b"a", b"1")
+        self.assertEqual(self.heard(watcher), [b"WV 1 ka"])
+        position = watcher.client.ask(b"mu Ow") and watcher.position
+        watcher.client.close()
+        self.writer.set(b"b", b"2")
+        self.writer.set(b"c", b"3")
+        other = self.watcher(b"mw - Ow v G" + position)
+        lines = self.heard(other)
+        self.assertEqual(lines[-2:], [b"WV 1 kb", b"WV 1 kc"])
+        self.assertIn(lines, ([b"WV 1 kb", b"WV 1 kc"], [b"WV 1 ka", b"WV 1 kb", b"WV 1 kc"]))
+
+    def test_statistics(self):
+        before = self.writer.stats(b"watch")
+        watcher = self.watcher(b"mw stat p Ow")
+        self.writer.set(b"stat1", b"v")
+        self.heard(watcher)
+        stats = self.writer.stats(b"watch")
+        self.assertEqual(int(stats["told"]), int(before["told"]) + 1)
+        watcher.client.close()
+        wait_for(lambda: self.writer.stats(b"watch")["watches"] == "0", "the watch has left", 20)
+
+
+@mxkv_only("watches of ranges")
+class FoldTest(OwnServerCase):
+    """Writers change keys at random, watchers come, fold and return; at the end each map equals a scan."""
+    options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "64MiB")))
+    keys = [b"key:%02d" % number for number in range(40)]
+
+    def write(self, client, number: int) -> None:
+        chance = random.Random(number)
+        for turn in range(scaled(6000 if LONG else 1500)):
+            key, value = chance.choice(self.keys), b"%d-%d" % (number, turn)
+            what = chance.randrange(20)
+            if what < 12:
+                client.ask(b"ms %s %d\r\n%s" % (key, len(value), value))
+            elif what < 15:
+                client.ask(b"delete " + key)
+            elif what < 16:
+                client.send(b"".join(block(b"set", each, value * 40) for each in chance.sample(self.keys, 10)))
+                for _ in range(10):
+                    client.line()
+            elif what < 18:
+                pair = chance.sample(self.keys, 2)
+                client.send(b"mb 2\r\n" + b"".join(b"ms %s %d\r\n%s\r\n" % (each, len(value), value) for each in pair))
+                for _ in range(3):
+                    client.line()
+            elif what < 19:
+                client.ask(b"mx %s p X" % key[:-1])
+            else:
+                client.ask(b"touch %s 0" % key)
+
+    def watch(self, client, number: int) -> None:
+        chance = random.Random(100 + number)
+        watcher = Watcher(client)
+        watcher.begin(b"mw key: p Ow v")
+        ends = False
+        while not ends:
+            ends = self.done.wait(chance.random() / 20)
+            mark(client, b"w", b"now")
+            self.drain_to(watcher, b"HD Ow")
+            watcher.until_mark(b"now")
+            if chance.randrange(4) == 0:  # leaves, and returns to its last position
+                client.send(b"mu Ow\r\n")
+                self.drain_to(watcher, b"HD Ow")
+                watcher.begin(b"mw key: p Ow v G" + watcher.position)
+                ends = False
+        self.maps.append(watcher.items)
+
+    @staticmethod
+    def drain_to(watcher: Watcher, answer: bytes) -> None:
+        """Reads sections up to an answer between them."""
+        while True:
+            line = watcher.client.line()
+            if line == answer:
+                return
+            if not line.startswith((b"WS ", b"WE ")):
+                watcher.apply(line)
+            elif line.startswith(b"WE ") and b" G" in line:
+                watcher.position = line.split(b" G")[1].split(b" ")[0]
+
+    def test_every_map_equals_the_last_scan(self):
+        self.done, self.maps = threading.Event(), []
+        watchers, writers = Threads(self.server.port, timeout=120), Threads(self.server.port, timeout=120)
+        watchers.start(self.watch, 3)
+        wait_for(lambda: self.client.stats(b"watch")["live"] == "3", "all watch", 30)
+        writers.start(self.write, 3)
+        writers.join()
+        self.done.set()
+        watchers.join()
+        self.assertEqual(len(self.maps), 3)
+        held = {key: value for key, value, _ in self.client.records(b"scan - 1000")}
+        for folded in self.maps:
+            self.assertEqual(folded, held)
+
+
+@mxkv_only("watches of ranges")
+class SlowTest(OwnServerCase):
+    options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "1MiB"), ("limits.output_stall", "10m")))
+
+    def test_a_watch_that_never_reads_ends_as_old(self):
+        slow, fast = self.connect(receive_buffer=4096), self.connect()
+        for client in (slow, fast):
+            Watcher(client).begin(b"mw - Ow v")
+        watcher = Watcher(fast)
+        for turn in range(scaled(400)):
+            self.client.send(b"".join(block(b"set", b"k%d" % i, b"x" * 1000) for i in range(40)))
+            for _ in range(40):
+                self.client.line()
+            mark(fast, b"w", b"%d" % turn)
+            FoldTest.drain_to(watcher, b"HD Ow")
+            watcher.until_mark(b"%d" % turn)
+        stats = self.client.stats(b"watch")
+        self.assertGreaterEqual(int(stats["falls_behind"]), 1)
+        line = b""
+        reader = Watcher(slow)
+        while not line.startswith(b"WO "):
+            line = reader.section()
+        self.assertTrue(line.startswith(b"WO Ow old G"), line)
+        self.assertEqual(slow.ask(b"mn"), b"MN")
+        self.assertEqual(self.client.stats(b"watch")["watches"], "1")
+
+
+@mxkv_only("watches of ranges")
+class EndsTest(DaemonCase):
+    def test_the_end_of_the_server_is_told(self):
+        self.start()
+        client = self.client()
+        watcher = Watcher(client)
+        watcher.begin(b"mw - Ow")
+        self.client().set(b"k", b"v")
+        watcher.section()
+        self.process.send_signal(signal.SIGTERM)
+        self.assertEqual(client.line(), b"WO Ow ends G" + watcher.position)
+        self.assertEqual(client.rest(), b"")
+
+    def test_a_server_with_a_directory_says_so(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.start("--set", f"durability.directory={folder}")
+            self.assertEqual(self.client().ask(b"mw - O1"),
+                             b"SERVER_ERROR mw works on a server without durability.directory and cluster only")
+
+    def test_a_reader_watches_its_prefix_alone(self):
+        users = self.directory / "users"
+        users.write_text("users:\n  - {name: ann, password: secret, role: reader, prefixes: ['a:']}\n")
+        self.start("--set", f"server.auth_file={users}")
+        client = self.client()
+        self.assertEqual(client.store(b"set", b"any", b"ann secret"), b"STORED")
+        self.assertEqual(client.ask(b"mw - O1"), b"CLIENT_ERROR forbidden")
+        self.assertEqual(client.ask(b"mw a p O1"), b"CLIENT_ERROR forbidden")
+        self.assertTrue(client.ask(b"mw a: p O1").startswith(b"HD O1 G"))
+        self.assertEqual(client.ask(b"mu O1"), b"HD O1")
+
+    def test_no_watch_is_allowed_where_the_limit_is_0(self):
+        self.start("--set", "watch.most=0")
+        self.assertEqual(self.client().ask(b"mw - O1"), b"SERVER_ERROR too many watches")
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()
