@@ -279,6 +279,21 @@ class CliServerTest(CliCase):
         self.assertEqual((lines[0]["key"], lines[0]["status"]), ("watched", "stored"))
         self.assertIn(b"the server replied", self.cli("watch", "nonsense", code=4).stderr)
 
+    def test_changes_are_printed_as_they_happen(self):
+        documents = []
+        thread = threading.Thread(
+            target=lambda: documents.extend(self.documents("changes", "heard:", "--values", "--lines", "2", "--for", "20")))
+        thread.start()
+        while thread.is_alive():
+            self.client.set(b"heard:1", b"x")
+            self.client.ask(b"delete heard:1")
+            thread.join(0.01)
+        by_kind = {document["kind"]: document for document in documents}
+        self.assertLessEqual(set(by_kind), {"put", "deleted", "mark"})
+        if "put" in by_kind:
+            self.assertEqual((by_kind["put"]["key"], by_kind["put"]["value"], by_kind["put"]["ttl"]), ("heard:1", "x", -1))
+        self.assertIn(b"bad position", self.cli("changes", "--position", "x", code=4).stderr)
+
     def test_commands_that_the_server_lacks_are_told(self):
         for command in (("config", "get"), ("clients", "list")):
             done = self.cli(*command, code=0 if self.client.ask(b" ".join(

@@ -24,6 +24,7 @@ constexpr std::array kCommands{
     Command{"touch-prefix", "Set the time to live of all items with a prefix", declare_touch_prefix, kKeys},
     Command{"batch", "Run the commands of a file atomically: all or none", declare_batch},
     Command{"big", "Find the largest items", declare_big, kKeys},
+    Command{"changes", "Print the changes of a range as they happen", declare_changes, kKeys},
     Command{"export", "Write items to a file", declare_export, kKeys},
     Command{"import", "Store the items of a file", declare_import},
     Command{"stats", "Print the server's counters", declare_stats, Completes::first_word, kStatsGroups},

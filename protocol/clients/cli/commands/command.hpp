@@ -38,7 +38,7 @@ struct Command {
 
 /// Groups of `stats`, and streams of `watch`.
 inline constexpr std::string_view kStatsGroups =
-    "cluster conns durability hot index items latency locks memory runtime settings sizes slabs slow";
+    "cluster conns durability hot index items latency locks memory runtime settings sizes slabs slow watch";
 inline constexpr std::string_view kWatchStreams = "connevents deletions evictions fetchers mutations";
 
 [[nodiscard]] std::span<const Command> all_commands();
@@ -61,6 +61,7 @@ Action declare_tree(CLI::App& app);
 Action declare_delete_prefix(CLI::App& app);
 Action declare_touch_prefix(CLI::App& app);
 Action declare_big(CLI::App& app);
+Action declare_changes(CLI::App& app);
 // the server
 Action declare_stats(CLI::App& app);
 Action declare_top(CLI::App& app);
