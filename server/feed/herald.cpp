@@ -41,7 +41,7 @@ bool Herald::add(WatchRef watch) {
     counts_.watches.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
-  send({.is = Letter::what::add, .watch = std::move(watch)});
+  send({.is = Letter::what::add, .watch = std::move(watch), .target = log_.last_recorded()});
   return true;
 }
 
@@ -67,7 +67,8 @@ std::vector<WatchRef> Herald::take_news(std::size_t worker) {
 
 std::uint64_t Herald::step(std::uint64_t now_ns) {
   take_letters();
-  log_.want(counts_.watches.load(std::memory_order_relaxed) != 0);
+  const bool wanted = counts_.watches.load(std::memory_order_relaxed) != 0;
+  log_.want(wanted);
   while (log_.step(now_ns)) {
   }
   const bool was_on = std::exchange(on_, log_.is_on());
@@ -88,7 +89,8 @@ std::uint64_t Herald::step(std::uint64_t now_ns) {
                : std::min(next, counts_.live.load(std::memory_order_relaxed) == 0 ? kNever : next_mark_ns_);
   }
   tell_workers();
-  return next;
+  // The last watch may have ended in this step: then the log has to hear of it.
+  return (counts_.watches.load(std::memory_order_relaxed) != 0) == wanted ? next : now_ns;
 }
 
 void Herald::take_letters() {
@@ -100,7 +102,7 @@ void Herald::take_letters() {
   for (Letter& letter : letters) {
     switch (letter.is) {
       case Letter::what::add:
-        beginning_.push_back(std::move(letter.watch));
+        beginning_.push_back(std::move(letter));
         break;
       case Letter::what::remove:
         detach(letter.watch);
@@ -115,8 +117,12 @@ void Herald::take_letters() {
 }
 
 void Herald::begin_waiting() {
-  for (const WatchRef& watch : std::exchange(beginning_, {})) {
-    begin(watch);
+  for (Letter& letter : std::exchange(beginning_, {})) {
+    if (!letter.watch->from() && letter.target > told_) {
+      beginning_.push_back(std::move(letter));
+    } else {
+      begin(letter.watch);
+    }
   }
 }
 
@@ -170,7 +176,7 @@ void Herald::detach(const WatchRef& watch) {
     return;
   }
   counts_.watches.fetch_sub(1, std::memory_order_relaxed);
-  std::erase(beginning_, watch);
+  std::erase_if(beginning_, [&](const Letter& letter) { return letter.watch == watch; });
   std::erase_if(marks_, [&](const Letter& mark) { return mark.watch == watch; });
   if (watch->herald.channel == nullptr) {
     return;

@@ -11,8 +11,9 @@
 // *Completeness.* A watch that is live at epoch e gets exactly e + 1 next. Watches begin, fall behind and catch up between
 // epochs only. One thread adds lines and marks, so a mark never overtakes a line.
 //
-// *From now on* is the last epoch that was read: whatever takes effect later has a greater label. The epoch that is
-// current now would be wrong: changes still get its label.
+// *From now on* is the last epoch that was read, once it has all that was recorded when the client asked. A change
+// that takes effect after the answer has a greater label. The epoch that is current would be wrong: changes still get
+// its label.
 //
 // *Slow connections.* All frames together have a limit. Above it the watch with the most bytes is taken out of its
 // channel and is *behind*: the herald reads the log for it alone, a part at a time, once its connection has taken all,
@@ -107,7 +108,7 @@ class Herald {
     what is = what::add;
     WatchRef watch{};
     std::string opaque{};
-    std::uint64_t target = 0;  ///< mark: the epoch whose lines come first
+    std::uint64_t target = 0;  ///< the epoch that must have been read before
   };
   struct alignas(2 * runtime::kCacheLineBytes) News {
     std::atomic<bool> any{false};  // relaxed: the waker orders; a worker that sees it late is woken
@@ -161,7 +162,7 @@ class Herald {
   WatchIndex index_;
   bool index_is_old_ = false;
   std::vector<Channel*> indexed_;
-  std::vector<WatchRef> beginning_;
+  std::vector<Letter> beginning_;
   std::vector<WatchRef> behind_;
   std::vector<Letter> marks_;
   ChangeEpoch epoch_;

@@ -43,14 +43,18 @@ void HeraldThread::wake() noexcept {
 
 void HeraldThread::run() {
   pthread_setname_np(pthread_self(), "mxkv-herald");
-  constexpr std::uint64_t kLongestWaitNs = 1'000'000'000;
+  constexpr std::uint64_t kNever = ~std::uint64_t{0};
   for (;;) {
     woken_.exchange(false, std::memory_order_acq_rel);
     const std::uint64_t now_ns = clock_.monotonic_ns();
     const std::uint64_t next_ns = step_(now_ns);
-    const auto wait = std::chrono::nanoseconds{std::min(kLongestWaitNs, next_ns - std::min(next_ns, now_ns))};
+    const auto woken = [this] { return ends_ || woken_.load(std::memory_order_acquire); };
     std::unique_lock lock{mutex_};
-    bell_.wait_for(lock, wait, [this] { return ends_ || woken_.load(std::memory_order_acquire); });
+    if (next_ns == kNever) {
+      bell_.wait(lock, woken);
+    } else {
+      bell_.wait_for(lock, std::chrono::nanoseconds{next_ns - std::min(next_ns, now_ns)}, woken);
+    }
     if (ends_) {
       return;
     }

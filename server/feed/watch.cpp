@@ -4,17 +4,14 @@ namespace mxkv::server {
 
 std::uint64_t Watch::take_back(std::uint64_t told, std::vector<std::string>& marks) {
   const std::scoped_lock lock{mutex_};
-  // The connection must get the rest of an epoch that it has begun: a batch could be cut otherwise.
+  // The first epoch stays: the connection may have begun it, and a watch whose every epoch is taken back would never get
+  // on.
   std::size_t keep = 0;
-  if (cut_) {
-    while (tidings_[keep].frame == nullptr || !tidings_[keep].frame->ends_epoch()) {
-      ++keep;
-      MXKV_ASSERT(keep < tidings_.size(), "frames are added by the epoch");
+  while (keep < tidings_.size()) {
+    const FrameRef& frame = tidings_[keep++].frame;
+    if (frame != nullptr && frame->ends_epoch()) {
+      break;
     }
-    ++keep;
-  }
-  while (keep < tidings_.size() && tidings_[keep].is != Tiding::what::lines) {
-    ++keep;  // the answer to the request that began it
   }
   std::uint64_t first = told;
   for (std::size_t i = tidings_.size(); i > keep; --i) {

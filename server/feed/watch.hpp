@@ -71,8 +71,7 @@ class Watch {
     const std::scoped_lock lock{mutex_};
     return bytes_;
   }
-  /// Takes back all whole epochs that the connection has not begun to take, of those up to `told`. Returns the last
-  /// epoch that the remaining tidings tell as a whole. Marks that the client asked for go to `marks`,
+  /// Takes back all epochs but the first, of those up to `told`. Returns the last epoch that the remaining tidings tell as a whole. Marks that the client asked for go to `marks`,
   /// the latest first.
   [[nodiscard]] std::uint64_t take_back(std::uint64_t told, std::vector<std::string>& marks);
   /// Whether the connection has taken all. If not, the worker says so once it has: see take().
@@ -106,9 +105,6 @@ class Watch {
     Tiding taken = std::move(tidings_.front());
     tidings_.pop_front();
     bytes_ -= bytes_of(taken);
-    if (taken.is == Tiding::what::lines && taken.frame != nullptr) {
-      cut_ = !taken.frame->ends_epoch();
-    }
     return taken;
   }
   /// Its connection; null: it left. The worker's own.
@@ -129,7 +125,6 @@ class Watch {
   std::size_t bytes_ = 0;
   bool herald_waits_ = false;
   bool listed_ = false;  ///< the worker knows that there are tidings
-  bool cut_ = false;     ///< the connection has taken some frames of an epoch, and others of it are here
 };
 
 using WatchRef = std::shared_ptr<Watch>;

@@ -74,6 +74,7 @@ class FeedWatcher {
     }
     watch_ = std::make_shared<server::Watch>("w", form, from, worker_);
     begun_ = false;
+    before_ = from ? 0 : ledger_.last_label();
     if (!herald_.add(watch_)) {
       complaints_.add("there are too many watches");
     }
@@ -131,6 +132,7 @@ class FeedWatcher {
     switch (tiding.is) {
       case server::Tiding::what::begun:
         complaints_.unless(tiding.position.epoch < log_.current(), "a watch begins behind the current epoch");
+        complaints_.unless(tiding.position.epoch >= before_, "a watch begins before what was there");
         begun_ = true;
         judge_.begin(watch_->form(), tiding.position.epoch);
         break;
@@ -174,6 +176,7 @@ class FeedWatcher {
   server::WatchRef watch_;
   bool begun_ = false;
   bool has_news_ = false;
+  std::uint64_t before_ = 0;  ///< the greatest label when the watch was asked for; of one from a position 0
   std::uint64_t stalled_ = 0;
   std::uint64_t marks_ = 0;
   std::deque<std::uint64_t> asked_;  ///< the greatest label when each mark was asked for

@@ -207,7 +207,9 @@ TEST_F(HeraldTest, GoesOnBehindAPosition) {
   }
   step();
   const WatchRef all = watch({.shows = "c"}, FeedPosition{10, 2});
-  EXPECT_EQ(heard(all), "begun 2\r\nWP ka c3\r\nmark 3\r\nWP ka c4\r\nmark 4\r\n");
+  EXPECT_EQ(heard(all), "begun 2\r\n");
+  step();  // once the connection has taken the answer
+  EXPECT_EQ(heard(all), "WP ka c3\r\nmark 3\r\nWP ka c4\r\nmark 4\r\n");
   epochs.add({epochs.put("a", 5)});
   step();
   EXPECT_EQ(heard(all), "WP ka c5\r\nmark 5\r\n");
@@ -221,7 +223,7 @@ TEST_F(HeraldTest, APositionThatCannotBeReadIsRefused) {
   EXPECT_EQ(heard(watch({}, FeedPosition{10, 3})), "lost\r\n");
   epochs.trim(1);
   EXPECT_EQ(heard(watch({}, FeedPosition{10, 0})), "old\r\n");
-  EXPECT_EQ(heard(watch({}, FeedPosition{10, 1})), "begun 1\r\nWP ka\r\nmark 2\r\n");
+  EXPECT_EQ(heard(watch({}, FeedPosition{10, 1})), "begun 1\r\n");
   EXPECT_EQ(herald.counts().watches.load(), 1U);
 }
 
@@ -234,6 +236,13 @@ TEST_F(HeraldTest, AGapEndsLiveWatches) {
   step();
   EXPECT_EQ(heard(all), "old\r\n");
   EXPECT_EQ(heard(watch()), "begun 2\r\n");
+}
+
+TEST_F(HeraldTest, TheLogHearsThatTheLastWatchEnded) {
+  EXPECT_EQ(heard(watch({}, FeedPosition{11, 1})), "lost\r\n");
+  EXPECT_LE(next, clock.monotonic_ns());
+  step();
+  EXPECT_FALSE(log.wanted);
 }
 
 TEST_F(HeraldTest, AMarkWaitsForWhatTookEffectBeforeIt) {

@@ -40,7 +40,7 @@ TEST(Watch, TheHeraldHearsThatAllWasTaken) {
   EXPECT_FALSE(Taken{watch}.herald_waits);
 }
 
-TEST(Watch, GivesBackWholeEpochsThatWereNotBegun) {
+TEST(Watch, GivesBackAllEpochsButTheFirst) {
   Watch watch{"w", {}, std::nullopt, 0};
   for (const std::uint64_t epoch : {3, 5, 8}) {
     static_cast<void>(watch.add(lines(epoch, false)));
@@ -59,7 +59,18 @@ TEST(Watch, WithoutLinesToGiveBackItHasBeenToldOfAll) {
   static_cast<void>(watch.add({.marks = true, .position = {1, 4}, .opaque = "m", .asked = true}));
   std::vector<std::string> marks;
   EXPECT_EQ(watch.take_back(9, marks), 9U);
+  EXPECT_TRUE(marks.empty());
+  EXPECT_EQ(Taken{watch}.tiding->opaque, "m");
+}
+
+TEST(Watch, AMarkBehindTheFirstEpochIsGivenBack) {
+  Watch watch{"w", {}, std::nullopt, 0};
+  static_cast<void>(watch.add(lines(3, true)));
+  static_cast<void>(watch.add({.marks = true, .position = {1, 4}, .opaque = "m", .asked = true}));
+  std::vector<std::string> marks;
+  EXPECT_EQ(watch.take_back(9, marks), 9U);
   EXPECT_EQ(marks, std::vector<std::string>{"m"});
+  EXPECT_EQ(Taken{watch}.tiding->frame->epoch(), 3U);
   EXPECT_FALSE(Taken{watch}.tiding.has_value());
 }
 
