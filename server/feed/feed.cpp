@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "server/commit/position.hpp"
+#include "server/durability/checkpoint_keeper.hpp"
 
 namespace mxkv::server {
 
 namespace {
 
-constexpr std::uint64_t kNsPerMs = 1'000'000;
 /// Of the memory limit, if the options leave it open, and of a server without a limit.
 constexpr std::size_t kShareOfLimit = 64;
 constexpr std::size_t kWithoutLimit = std::size_t{64} << 20U;

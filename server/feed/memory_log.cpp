@@ -10,7 +10,7 @@
 namespace mxkv::server {
 
 namespace {
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
+constexpr std::uint64_t kWhenWoken = ~std::uint64_t{0};
 }
 
 MemoryLog::MemoryLog(const std::vector<void*>& workers, index::CommitPoint<std::string_view>& commits,
@@ -157,9 +157,9 @@ bool MemoryLog::advance(std::uint64_t now_ns) {
 
 std::uint64_t MemoryLog::next_step_ns() const noexcept {
   if (state_ != state::on) {
-    return kNever;  // the answer of the last worker wakes the herald
+    return kWhenWoken;  // the answer of the last worker wakes the herald
   }
-  std::uint64_t next = kNever;
+  std::uint64_t next = kWhenWoken;
   if (!closing_ && epochs_.last_recorded() > closed_) {
     next = closed_ns_ + options_.epoch_ns;
   }

@@ -6,12 +6,12 @@
 
 #include "protocol/reply.hpp"
 #include "protocol/words.hpp"
+#include "server/store/item/expiry.hpp"
 
 namespace mxkv::server {
 
 namespace {
 
-constexpr std::uint64_t kUsPerSecond = 1'000'000;
 constexpr std::uint8_t kStaleMark = 1;  // of a put's marks: record.hpp
 constexpr std::size_t kMostKeyText = 4 * (kMostKeyBytes + 3) / 3 + 4;
 
