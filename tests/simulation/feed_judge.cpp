@@ -7,8 +7,6 @@
 
 namespace mxkv::simulation {
 
-namespace told = server::told;
-
 void FeedJudge::begin(server::WatchForm form, std::uint64_t behind) {
   form_ = std::move(form);
   marked_ = behind;
@@ -65,16 +63,16 @@ void FeedJudge::line(std::string_view text) {
         bounds.to_is_open = false;
         break;
       case 'R':
-        event.kind = rest == "e" ? told::kEvicted : told::kDeleted;
+        event.kind = rest == "e" ? server::told::kEvicted : server::told::kDeleted;
         break;
       default:
         break;
     }
   }
   if (words[0] == "WP") {
-    event.kind = told::kPut;
+    event.kind = server::told::kPut;
   } else if (words[0] == "WT" || words[0] == "WY") {
-    event.kind = told::kTouched;
+    event.kind = server::told::kTouched;
   }
   complaints_.unless(event.kind != 0, ("a watch is told nonsense: " + std::string{text}).c_str());
   if (of_range) {
@@ -114,7 +112,8 @@ std::string FeedJudge::history_of(const std::string& key, const std::vector<Feed
   for (const FeedEvent& event : events) {
     if (event.key.empty() ? event.span.has(key) : event.key == key) {
       text += event.key.empty() ? " range" : " key";
-      text += std::to_string(event.kind) + "/" + std::to_string(event.kind == told::kPut ? event.cas : 0);
+      text +=
+          std::to_string(event.kind) + "/" + std::to_string(event.kind == server::told::kPut ? event.cas : 0);
     }
   }
   return text;

@@ -7,7 +7,6 @@ namespace mxkv::simulation {
 using index::cause;
 using index::change;
 using server::ItemRecord;
-namespace told = server::told;
 
 namespace {
 
@@ -39,25 +38,25 @@ FeedEvent FeedLedger::event_of(const index::Commit<std::string_view>& commit) {
   FeedEvent event{.order = commit.change.order, .key = std::string{commit.key}};
   switch (commit.change.what) {
     case change::put:
-      event.kind = told::kPut;
+      event.kind = server::told::kPut;
       event.cas = ItemRecord::item(commit.value)->cas();
       break;
     case change::gone:
-      event.kind = commit.change.why == cause::expired   ? told::kExpired
-                   : commit.change.why == cause::evicted ? told::kEvicted
-                                                         : told::kDeleted;
+      event.kind = commit.change.why == cause::expired   ? server::told::kExpired
+                   : commit.change.why == cause::evicted ? server::told::kEvicted
+                                                         : server::told::kDeleted;
       break;
     case change::touched:
-      event.kind = told::kTouched;
+      event.kind = server::told::kTouched;
       break;
     case change::range_gone:
     case change::range_touched:
-      event.kind = commit.change.what == change::range_gone ? told::kDeleted : told::kTouched;
+      event.kind = commit.change.what == change::range_gone ? server::told::kDeleted : server::told::kTouched;
       event.key.clear();
       event.span = span_of(*commit.range);
       break;
     case change::flushed:
-      event.kind = told::kDeleted;
+      event.kind = server::told::kDeleted;
       event.key.clear();
       break;
     case change::part:
@@ -69,7 +68,7 @@ FeedEvent FeedLedger::event_of(const index::Commit<std::string_view>& commit) {
 
 void FeedLedger::passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept {
   FeedEvent event = event_of(commit);
-  if (log_ != nullptr && event.kind != 0 && event.kind != told::kExpired) {
+  if (log_ != nullptr && event.kind != 0 && event.kind != server::told::kExpired) {
     event.label = group_ != nullptr ? group_label_ : log_->current();
     event.batch = group_ != nullptr ? batches_ : 0;
     events_.push_back(std::move(event));
