@@ -138,7 +138,7 @@ TEST_F(MemoryLogTest, BatchesAreMarked) {
   turn_on();
   log.begin_round(id(0));
   log.begin_round(id(1));
-  for (const std::size_t worker : {0, 1}) {
+  for (const std::size_t worker : {0U, 1U}) {
     remove(worker, "x", 1);
     index::CommitGroup<std::string_view> group = commits.group(machine[worker]);
     group.pass({.change = Change::gone(cause::deleted, 2), .key = "a"});

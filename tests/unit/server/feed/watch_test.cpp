@@ -42,7 +42,7 @@ TEST(Watch, TheHeraldHearsThatAllWasTaken) {
 
 TEST(Watch, GivesBackAllEpochsButTheFirst) {
   Watch watch{"w", {}, std::nullopt, 0};
-  for (const std::uint64_t epoch : {3, 5, 8}) {
+  for (const std::uint64_t epoch : {3U, 5U, 8U}) {
     static_cast<void>(watch.add(lines(epoch, false)));
     static_cast<void>(watch.add(lines(epoch, true)));
   }
