@@ -328,7 +328,8 @@ std::vector<FrameRef> Herald::encode(const WatchForm& form, std::vector<std::uin
     }
     write_change(lines, epoch_.records[hits[i]], form, now_us, options_.value_bytes);
     if (lines.size() >= Frame::kBytes && i + 1 < hits.size()) {
-      frames.push_back(std::make_shared<const Frame>(std::exchange(lines, {}), epoch_.number, false, share_));
+      frames.push_back(std::make_shared<const Frame>(std::move(lines), epoch_.number, false, share_));
+      lines.clear();
     }
   }
   frames.push_back(std::make_shared<const Frame>(std::move(lines), epoch_.number, true, share_));
