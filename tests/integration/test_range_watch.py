@@ -107,9 +107,11 @@ class LinesTest(WatchCase):
         self.writer.ask(b"mt n p T0")
         self.writer.ask(b"mx n Ho i X")
         self.writer.ask(b"flush_all")
-        self.assertEqual(self.heard(watcher),
-                         [b"WV 3 ka f7 s3 t1000", b"WT ka t-1", b"WV 1 kn f0 s1 t-1", b"WV 1 kn f0 s1 t-1", b"WV 4 ka f7 s4 t-1", b"WG ka Rd",
-                          b"WY kn Ho t-1", b"WX kn Ho i Rd", b"WX k Rf"])
+        lines = self.heard(watcher)
+        of_a = [line for line in lines if b" ka " in line + b" "]  # between marks, keys have no order among each other
+        self.assertEqual(of_a, [b"WV 3 ka f7 s3 t1000", b"WT ka t-1", b"WV 4 ka f7 s4 t-1", b"WG ka Rd"])
+        self.assertEqual([line for line in lines if line not in of_a],
+                         [b"WV 1 kn f0 s1 t-1", b"WV 1 kn f0 s1 t-1", b"WY kn Ho t-1", b"WX kn Ho i Rd", b"WX k Rf"])
 
     def test_only_the_range_and_the_kinds_are_told(self):
         prefix = self.watcher(b"mw user: p Ow Mp")
@@ -280,7 +282,7 @@ class FoldTest(OwnServerCase):
 
 @mxkv_only("watches of ranges")
 class SlowTest(OwnServerCase):
-    options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "1MiB"), ("limits.output_stall", "10m")))
+    options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "1MiB"), ("limits.output_stall", "10min")))
 
     def test_a_watch_that_never_reads_ends_as_old(self):
         slow, fast = self.connect(receive_buffer=4096), self.connect()
