@@ -114,6 +114,8 @@ class Durability {
 
   [[nodiscard]] Disk& disk() noexcept { return *held_.disk; }
   [[nodiscard]] Manifest manifest() const { return manifest_->get(); }
+  /// Whether the next process will know this one's tag.
+  [[nodiscard]] bool manifest_is_kept() const { return manifest_->is_kept(); }
   [[nodiscard]] const CommitEpochs& epochs() const noexcept { return journal_->epochs(); }
   /// Keeps so many bytes of the journal that no checkpoint needs.
   void keep_history(std::uint64_t bytes) noexcept { journal_->set_history_bytes(bytes); }

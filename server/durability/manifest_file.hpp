@@ -28,7 +28,7 @@ class ManifestFile {
     MXKV_ASSERT(changed.ceiling >= manifest_.ceiling, "orders that were given out stay so");
     std::optional<runtime::Error> error = write_manifest(disk_, changed);
     if (!error) {
-      manifest_ = std::move(changed);
+      keep(std::move(changed));
     }
     return error;
   }
@@ -41,7 +41,7 @@ class ManifestFile {
     std::string path;
     const int error = replace_manifest(disk_, changed, path);
     if (error == 0) {
-      manifest_ = std::move(changed);
+      keep(std::move(changed));
     }
     return error;
   }
@@ -49,11 +49,22 @@ class ManifestFile {
     const std::scoped_lock lock{mutex_};
     return manifest_;
   }
+  /// Whether this process has changed the manifest on disk: the next one will know this one's tag.
+  [[nodiscard]] bool is_kept() const {
+    const std::scoped_lock lock{mutex_};
+    return is_kept_;
+  }
 
  private:
+  void keep(Manifest&& changed) {
+    manifest_ = std::move(changed);
+    is_kept_ = true;
+  }
+
   Disk& disk_;
   mutable std::mutex mutex_;
   Manifest manifest_;
+  bool is_kept_ = false;
 };
 
 }  // namespace mxkv::server

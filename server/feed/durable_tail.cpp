@@ -5,6 +5,9 @@
 namespace mxkv::server {
 
 std::unique_ptr<JournalTail> tail_of(Durability& durability) {
+  if (!durability.manifest_is_kept()) {
+    return nullptr;
+  }
   const Manifest manifest = durability.manifest();
   const CommitEpochs& epochs = durability.epochs();
   return std::make_unique<JournalTail>(durability.disk(),

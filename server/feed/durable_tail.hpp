@@ -8,7 +8,8 @@
 
 namespace mxkv::server {
 
-/// A reader that begins with what comes. `durability` was started, and outlives it. Any thread.
+/// A reader that begins with what comes. `durability` was started, and outlives it. Null until this process's tag is on
+/// disk: the next process would not know a position that was given before. Any thread.
 [[nodiscard]] std::unique_ptr<JournalTail> tail_of(Durability& durability);
 
 }  // namespace mxkv::server

@@ -224,7 +224,7 @@ void DurableLife::aside() {
 }
 
 void DurableLife::step_reader() {
-  if (reader_ != nullptr && !disk_.is_off()) {
+  if (reader_ != nullptr && !disk_.is_off() && manifest_->is_kept()) {
     reader_->step(*tail_, journal_->epochs().current() - 1, *ledger_);
   }
 }
