@@ -162,12 +162,12 @@ void DurableReader::step(server::JournalTail& tail, std::uint64_t closed, const 
         gone(tail, closed);
         return;
       case outcome::epoch:
-        judge(epoch, ledger);
+        judge(epoch, tail.tag(), ledger);
     }
   }
 }
 
-void DurableReader::judge(const server::ChangeEpoch& epoch, const DurableLedger& ledger) {
+void DurableReader::judge(const server::ChangeEpoch& epoch, std::uint64_t tag, const DurableLedger& ledger) {
   std::vector<ToldChange> told;
   for (const server::ChangeRecord& change : epoch.records) {
     told.push_back(told_change(change));
@@ -188,7 +188,7 @@ void DurableReader::judge(const server::ChangeEpoch& epoch, const DurableLedger&
       complaints_.add("epoch " + std::to_string(epoch.number) + " is told as " + is + " but was " + was);
     }
   }
-  at_ = {at_.tag, epoch.number};
+  at_ = {tag, epoch.number};
   ++report_.told;
   report_.told_later += is_earlier ? 1 : 0;
   report_.told_batches +=

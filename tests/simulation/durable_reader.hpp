@@ -38,7 +38,7 @@ class DurableReader {
   void restart(server::JournalTail& tail, std::uint64_t closed);
   void resume(server::JournalTail& tail, std::uint64_t closed);
   void gone(server::JournalTail& tail, std::uint64_t closed);
-  void judge(const server::ChangeEpoch& epoch, const DurableLedger& ledger);
+  void judge(const server::ChangeEpoch& epoch, std::uint64_t tag, const DurableLedger& ledger);
   void judge_order(const std::vector<ToldChange>& told);
   /// The first epoch with changes behind the position; 0: there is none.
   [[nodiscard]] std::uint64_t next_epoch(const DurableLedger& ledger) const;

@@ -20,8 +20,8 @@
 namespace mxkv::server {
 namespace {
 
-constexpr std::size_t kWorkers = 3;
-constexpr std::uint64_t kRounds = kSanitized ? 3'000 : 20'000;
+constexpr std::size_t kFeedWorkers = 3;
+constexpr std::uint64_t kChangesOfWorker = kSanitized ? 3'000 : 20'000;
 
 runtime::WorkerId id(std::size_t worker) {
   return runtime::WorkerId{static_cast<std::uint16_t>(worker)};
@@ -135,7 +135,7 @@ struct FeedStress : ::testing::Test {
   void work(std::size_t worker) {
     std::mt19937_64 random{worker};
     Listener listener{herald, worker};
-    for (std::uint64_t turn = 0; turn < kRounds; ++turn) {
+    for (std::uint64_t turn = 0; turn < kChangesOfWorker; ++turn) {
       round(worker, listener, random() % 4);
       if (!listener.watches()) {
         if (random() % 50 == 0) {
@@ -150,7 +150,7 @@ struct FeedStress : ::testing::Test {
     }
     ended.fetch_add(1);
     // All workers have recorded their last change. Each listener hears of all of them up to its mark.
-    while (ended.load() < kWorkers) {
+    while (ended.load() < kFeedWorkers) {
       round(worker, listener, 0);
       sleep(worker);
     }
@@ -166,24 +166,24 @@ struct FeedStress : ::testing::Test {
         listener.mark();
       }
     }
-    for (std::size_t other = 0; other < kWorkers; ++other) {
+    for (std::size_t other = 0; other < kFeedWorkers; ++other) {
       if (listener.next_of(other) != 0) {
         EXPECT_EQ(listener.next_of(other), numbers[other].load());
       }
     }
     listener.leave();
     finished.fetch_add(1);
-    while (finished.load() < kWorkers) {
+    while (finished.load() < kFeedWorkers) {
       round(worker, listener, 0);
       sleep(worker);
     }
   }
 
-  runtime::testing::Machine machine{runtime::testing::unpinned(kWorkers)};
+  runtime::testing::Machine machine{runtime::testing::unpinned(kFeedWorkers)};
   runtime::SystemClock clock;
   index::CommitPoint<std::string_view> commits;
-  std::array<Bell, kWorkers> bells;
-  std::array<std::atomic<std::uint64_t>, kWorkers> numbers{};
+  std::array<Bell, kFeedWorkers> bells;
+  std::array<std::atomic<std::uint64_t>, kFeedWorkers> numbers{};
   std::atomic<std::size_t> ended{0};
   std::atomic<std::size_t> finished{0};
   HeraldThread thread{clock, [this](std::uint64_t now_ns) { return herald.step(now_ns); }};
@@ -202,14 +202,14 @@ struct FeedStress : ::testing::Test {
       past,
       clock,
       nullptr,
-      {.workers = kWorkers, .memory_bytes = std::size_t{32} << 10U, .mark_ns = 1'000'000},
+      {.workers = kFeedWorkers, .memory_bytes = std::size_t{32} << 10U, .mark_ns = 1'000'000},
       {.wake = [this] { thread.wake(); }, .wake_worker = [this](std::size_t worker) { wake(worker); }}};
 };
 
 TEST_F(FeedStress, NoChangeIsMissed) {
   thread.start();
   std::vector<std::thread> workers;
-  for (std::size_t worker = 0; worker < kWorkers; ++worker) {
+  for (std::size_t worker = 0; worker < kFeedWorkers; ++worker) {
     workers.emplace_back([this, worker] { work(worker); });
   }
   for (std::thread& worker : workers) {
