@@ -84,7 +84,7 @@ std::string shown(const std::vector<ToldChange>& changes) {
 }  // namespace
 
 void DurableReader::found(std::uint64_t epoch) {
-  found_ = epoch;
+  is_past_ = is_past_ && at_.epoch <= epoch;
   earlier_.erase(earlier_.upper_bound(epoch), earlier_.end());
 }
 
@@ -102,6 +102,7 @@ std::uint64_t DurableReader::next_epoch(const DurableLedger& ledger) const {
 
 void DurableReader::restart(server::JournalTail& tail, std::uint64_t closed) {
   at_ = {tail.tag(), closed};
+  is_past_ = true;
   follows_ = true;
   complaints_.unless(tail.seek(at_) == sought::ok, "a reader cannot begin with what comes");
 }
@@ -109,19 +110,18 @@ void DurableReader::restart(server::JournalTail& tail, std::uint64_t closed) {
 /// Asks this process to continue behind a position of an earlier one.
 void DurableReader::resume(server::JournalTail& tail, std::uint64_t closed) {
   const bool compares = mistake_ != durable_mistake::tag_is_not_compared;
-  const bool is_past = at_.epoch <= found_;
   switch (tail.seek({compares ? at_.tag : tail.tag(), at_.epoch})) {
     case sought::ok:
-      complaints_.unless(is_past, "a position of a history that was lost is taken");
+      complaints_.unless(is_past_, "a position of a history that was lost is taken");
       follows_ = true;
       ++report_.resumed;
       return;
     case sought::old:
-      complaints_.unless(is_past, "a position of a history that was lost is called old");
+      complaints_.unless(is_past_, "a position of a history that was lost is called old");
       gone(tail, closed);
       return;
     case sought::lost:
-      complaints_.unless(!is_past, "a position in the past is called lost");
+      complaints_.unless(!is_past_, "a position in the past is called lost");
       ++report_.lost;
       if (one_in(random_, 8)) {  // else it asks again
         restart(tail, closed);

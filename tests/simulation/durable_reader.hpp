@@ -48,8 +48,8 @@ class DurableReader {
   Complaints& complaints_;
   DurableReport& report_;
   ChangesByEpoch earlier_;     ///< of earlier processes, as far as the last start found them
-  std::uint64_t found_ = 0;    ///< by the last start
   server::FeedPosition at_{};  ///< it has read all epochs up to there; tag 0: none
+  bool is_past_ = true;        ///< each start since found all epochs up to there
   bool follows_ = false;       ///< this process has taken the position
 };
 
