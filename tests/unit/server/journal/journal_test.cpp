@@ -131,6 +131,7 @@ TEST_F(JournalTest, AnOperationsRecordsAreMarkedAsABatchAlsoOverBlocks) {
   }
   EXPECT_EQ(batches_on(disk), "1: before/0 one/1 large/1 behind/0 alone/2 " + many);
   EXPECT_EQ(journal->writer().counts().records.load(), 45U) << "marks are no records";
+  journal.reset();  // while there are the values that it holds
 }
 
 TEST_F(JournalTest, AGroupThatDoesNotFitBeginsTheNextSegment) {
