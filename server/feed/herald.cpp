@@ -8,12 +8,6 @@
 
 namespace mxkv::server {
 
-namespace {
-
-constexpr std::uint64_t kNever = ~std::uint64_t{0};
-
-}  // namespace
-
 Herald::Herald(FeedSwitch& log, ChangeSource& live, ChangeSource& past, const runtime::Clock& clock,
                runtime::MemoryBudget* budget, const HeraldOptions& options, HeraldHooks hooks)
     : log_(log),
@@ -81,12 +75,12 @@ std::uint64_t Herald::step(std::uint64_t now_ns) {
     const std::uint64_t now_us = clock_.steady_us(now_ns);
     tell_live(now_us);
     begin_waiting();
-    const bool goes_on = serve_behind(now_us);
+    bool goes_on = serve_behind(now_us);
     give_marks(now_ns);
-    shed();
-    next = goes_on
-               ? now_ns
-               : std::min(next, counts_.live.load(std::memory_order_relaxed) == 0 ? kNever : next_mark_ns_);
+    goes_on = shed() || goes_on;
+    next = goes_on ? now_ns
+                   : std::min(next, counts_.live.load(std::memory_order_relaxed) == 0 ? FeedSwitch::kNever
+                                                                                      : next_mark_ns_);
   }
   tell_workers();
   // The last watch may have ended in this step: then the log has to hear of it.

@@ -138,7 +138,7 @@ class Herald {
   [[nodiscard]] bool serve_behind(std::uint64_t now_us);
   [[nodiscard]] bool read_for(const WatchRef& watch, std::uint64_t now_us);
   void give_marks(std::uint64_t now_ns);
-  void shed();
+  [[nodiscard]] bool shed();
   void tell_workers();
 
   FeedSwitch& log_;

@@ -129,7 +129,10 @@ void Herald::give_marks(std::uint64_t now_ns) {
 
 // -- memory
 
-void Herald::shed() {
+// Returns whether to go on at once, as serve_behind(). A watch that fell behind tells the herald when it has taken all:
+// perhaps nothing else wakes the herald.
+bool Herald::shed() {
+  bool goes_on = false;
   while (share_.bytes() > options_.memory_bytes) {
     WatchRef most;
     std::size_t most_bytes = 0;
@@ -142,10 +145,12 @@ void Herald::shed() {
       }
     }
     if (most == nullptr) {
-      return;
+      break;
     }
     fall_behind(most);
+    goes_on = most->all_taken_or_tell() || goes_on;
   }
+  return goes_on;
 }
 
 }  // namespace mxkv::server
