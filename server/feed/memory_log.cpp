@@ -9,9 +9,7 @@
 
 namespace mxkv::server {
 
-namespace {
-constexpr std::uint64_t kWhenWoken = ~std::uint64_t{0};
-}
+namespace {}
 
 MemoryLog::MemoryLog(const std::vector<void*>& workers, index::CommitPoint<std::string_view>& commits,
                      const runtime::Clock& clock, runtime::MemoryBudget* budget, MemoryLogOptions options,
@@ -157,9 +155,9 @@ bool MemoryLog::advance(std::uint64_t now_ns) {
 
 std::uint64_t MemoryLog::next_step_ns() const noexcept {
   if (state_ != state::on) {
-    return kWhenWoken;  // the answer of the last worker wakes the herald
+    return kNever;  // the answer of the last worker wakes the herald
   }
-  std::uint64_t next = kWhenWoken;
+  std::uint64_t next = kNever;
   if (!closing_ && epochs_.last_recorded() > closed_) {
     next = closed_ns_ + options_.epoch_ns;
   }

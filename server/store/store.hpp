@@ -14,7 +14,6 @@
 #include "server/store/core/store_state.hpp"
 #include "server/store/item/item_builder.hpp"
 #include "server/store/locks/repartitioner.hpp"
-#include "server/store/point/read_offers.hpp"
 #include "server/store/range/dump_progress.hpp"
 #include "server/store/range/range_task.hpp"
 #include "server/store/session_store.hpp"
@@ -33,7 +32,6 @@ struct StoreOptions {
   bool evict_large_first = true;                        ///< an item's size has a say in that
   std::uint32_t merge_after = LeafMerger::kLeastRemoved;  ///< removals, at least, after which leaves merge
   std::vector<QuotaOptions> quotas;                       ///< their prefixes differ, and none is empty
-  ReadOfferOptions offers;                                ///< of reads in a deep pipeline
 };
 
 class Store final : public SessionStore {
@@ -139,9 +137,6 @@ class Store final : public SessionStore {
   std::atomic<std::uint64_t> range_time_ns_{0};
   std::atomic<std::uint64_t> locked_items_{0};
   RangeSplitting splitting_;
-  ReadOfferOptions offers_;
-  std::vector<ReadOffers> offers_of_workers_;  ///< empty: no reads are offered
-  std::size_t offer_from_ = ~std::size_t{0};   ///< offers are only made if so many reads start together
 };
 
 }  // namespace mxkv::server

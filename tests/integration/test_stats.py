@@ -214,7 +214,9 @@ class ReclamationTest(ServerCase):
 
 @mxkv_only("reclamation")
 class RetiredTest(ServerCase):
-    options = Options(workers=2, settings=(("experimental.epoch.interval", "10s"), ("experimental.epoch.bytes", "1GiB")))
+    # A part in 256 of the limit makes the epoch advance, too.
+    options = Options(workers=2, memory_mib=4096,
+                      settings=(("experimental.epoch.interval", "10s"), ("experimental.epoch.bytes", "1GiB")))
 
     def test_values_that_wait_for_their_epoch_are_told_and_count_as_items(self):
         client = self.connect()

@@ -17,6 +17,9 @@ namespace {
 /// The first kinds. A fold is undone in their trees, in one world of 50. The other kinds' nodes are too large for it.
 constexpr std::uint64_t kKindsOfSmallNodes = 2;
 
+/// The kind whose leaves often begin with their low fence: those do not merge.
+constexpr std::uint64_t kIntegersInSmallNodes = 0;
+
 /// A part of the seeds, so that parts can run at the same time.
 class Simulation : public ::testing::TestWithParam<std::uint64_t> {};
 
@@ -58,7 +61,7 @@ TEST_P(Simulation, EverySeedIsLinearizableAndLosesNothing) {
   EXPECT_GT(sum.out_of_memory, least / 4);
   EXPECT_GT(sum.deep_trees, least / 10);
   EXPECT_GT(sum.unlinked, least);
-  EXPECT_GT(sum.merged, least / 4);
+  EXPECT_GT(sum.merged, GetParam() == kIntegersInSmallNodes ? 0 : least / 4);
   if (all) {
     EXPECT_GT(sum.folded, least / 100);
     EXPECT_TRUE(sum.fold_undone > 0 || GetParam() >= kKindsOfSmallNodes);

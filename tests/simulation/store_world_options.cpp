@@ -18,7 +18,7 @@ server::StoreOptions draw_store(runtime::Random& random) {
                     .bytes = std::uint64_t{1} << 30U,
                     .time_ns = std::numeric_limits<std::uint64_t>::max() / 4};
   options.merge_after = 1;  // few items are there
-  options.toggle.order = one_in(random, 6) ? runtime::interval_order::queue : runtime::interval_order::toggle;
+  options.toggle.order = one_in(random, 2) ? runtime::interval_order::queue : runtime::interval_order::toggle;
   options.toggle.buckets = static_cast<std::uint32_t>(random.below(6));
   options.toggle.slots_per_bucket = 1 + static_cast<std::uint32_t>(random.below(8));
   options.toggle.hosts = !one_in(random, 2);
@@ -81,17 +81,10 @@ void draw_splitting(runtime::Random& random, server::RangeSplitting& splitting) 
                .parts_a_worker = static_cast<std::uint32_t>(random.below(5))};
 }
 
-/// Of any reads, also where no worker is idle. Drawn apart, so that worlds without offers are as they were.
-void draw_offers(StoreWorldOptions& world) {
+/// Runs of reads start together. Drawn apart, so that worlds without them are as they were.
+void draw_reads(StoreWorldOptions& world) {
   runtime::Random random{world.operations * 31 + world.requests.others * 7 + world.burst_in_flight};
-  constexpr std::array kModes{server::read_offering::off, server::read_offering::idle,
-                              server::read_offering::always, server::read_offering::always};
   world.requests.reads = random.below(5) == 0;
-  world.store.offers = {
-      .mode = world.requests.reads ? server::read_offering::always : kModes[random.below(kModes.size())],
-      .kept = static_cast<std::uint32_t>(random.below(4)),
-      .least = 1 + static_cast<std::uint32_t>(random.below(3)),
-      .row = 1 + static_cast<std::uint32_t>(random.below(4))};
 }
 
 /// Quotas of some keys, one within another. They have limits where items may be evicted, or where requests may fail for
@@ -163,7 +156,7 @@ StoreWorldOptions draw_store_world(runtime::Random& random) {
   }
   draw_splitting(random, world.store.ranges.splitting);
   if (!world.clients_leave) {
-    draw_offers(world);
+    draw_reads(world);
   }
   draw_quotas(world);
   return world;
@@ -205,12 +198,7 @@ std::string describe(const StoreWorldOptions& world) {
   text += world.preempts ? ", preempts" : "";
   text += world.stalls ? ", stalls" : "";
   text += world.clients_leave ? ", clients leave" : "";
-  const server::ReadOfferOptions& offers = world.store.offers;
-  text += offers.mode == server::read_offering::off    ? ""
-          : offers.mode == server::read_offering::idle ? ", idle workers are offered"
-                                                       : ", all are offered";
-  text +=
-      offers.mode == server::read_offering::off ? "" : " rows of " + std::to_string(offers.row) + " reads";
+  text += world.requests.reads ? ", runs of reads" : "";
   const server::RangeSplitting& splitting = world.store.ranges.splitting;
   text += ", after " + std::to_string(splitting.leaves_alone) + " leaves " +
           std::to_string(splitting.parts_a_worker) + " parts a worker";
