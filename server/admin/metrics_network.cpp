@@ -166,10 +166,9 @@ void write_network(Exposition& out, const ServingParts& parts) {
 }
 
 void write_watches(Exposition& out, const ServingParts& parts) {
-  if (parts.feed == nullptr) {
-    return;
-  }
-  const HeraldCounts& counts = parts.feed->herald().counts();
+  static const HeraldCounts kNone;
+  const Feed* const feed = parts.feed;  // null: the server gives no watches
+  const HeraldCounts& counts = feed != nullptr ? feed->herald().counts() : kNone;
   const auto one = [&out](type what, const char* name, const char* help, std::uint64_t value) {
     out.family(what, name, help);
     out.add(value);
@@ -183,9 +182,9 @@ void write_watches(Exposition& out, const ServingParts& parts) {
       "returned.",
       load(counts.behind));
   one(type::gauge, "mxkv_range_watch_unread_bytes", "Bytes of lines that clients with watches have not read.",
-      parts.feed->herald().frame_bytes());
+      feed != nullptr ? feed->herald().frame_bytes() : 0);
   one(type::gauge, "mxkv_range_watch_ring_bytes", "Bytes of recent changes that are kept for watches.",
-      parts.feed->log().ring_bytes());
+      feed != nullptr ? feed->log().ring_bytes() : 0);
   one(type::counter, "mxkv_range_watch_changes", "Changes read for watches of ranges.", load(counts.changes));
   one(type::counter, "mxkv_range_watch_lines", "Changes told to watches of ranges, once a watch.",
       load(counts.told));

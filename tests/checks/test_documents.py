@@ -61,7 +61,7 @@ class DocumentsTest(Invented):
         self.assertEqual(documents.check(self.root), [])
 
     def test_another_order_of_the_folders_is_caught(self):
-        right = "server: `reply, commit < journal < store < durability < cluster < net, stats < admin < daemon`. More."
+        right = "server: `reply, commit < journal < store < durability < feed < cluster < net, stats < admin < daemon`. More."
         runtime = "base < topology < {memory, epoch} < {task, resource} < synchronization < pool < scheduler < hierarchy"
         self.write("server/README.md", f"{right}\n\n{runtime}\n")
         self.assertEqual(documents.check(self.root), [])

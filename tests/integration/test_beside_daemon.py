@@ -45,7 +45,7 @@ class ToolsBesideADaemonTest(DurableCase):
             wait_for(lambda: int(watcher.stats(b"durability")["checkpoints"]) > round_, "another checkpoint")
             for tool in ("verify", "dump", "end"):
                 done = run("journal", tool, self.data)
-                while "begin again" in done.stderr:  # a checkpoint removed the segment that the tool was reading
+                while "start this command again" in done.stderr:  # a checkpoint removed the segment that the tool was reading
                     done = run("journal", tool, self.data)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), tool)
             answered = writer.answered

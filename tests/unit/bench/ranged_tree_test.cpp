@@ -9,7 +9,7 @@ namespace {
 TEST(TreeComparison, HostsRunAllTasksOfOneBucketAndNobodyElse) {
   RangedTree tree{k_ary_tree(10'000, 4)};
   TreeComparison comparison;
-  const RunOptions options{.workers = 2, .operations = 500, .hosts = true, .stealing = false};
+  const RunOptions options{.workers = 2, .operations = 500, .buckets = 2, .hosts = true, .stealing = false};
   comparison.by_toggle(tree, {.one_of = 2}, options);
   EXPECT_EQ(comparison.shares(), (std::vector<double>{100, 0}));
   EXPECT_EQ(comparison.away(), 0);
