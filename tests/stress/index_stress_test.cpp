@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "index/checker.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/unit/index/byte_keys.hpp"
 #include "tests/unit/index/tree_drain.hpp"
 #include "tests/unit/index/tree_driver.hpp"
@@ -69,7 +70,7 @@ void expect_linearizable(const Crowd& crowd, const std::vector<typename Env::Own
     EXPECT_FALSE(wrong.has_value()) << ::testing::PrintToString(key) << ": " << *wrong;
   }
   EXPECT_GT(tree.unlinks().leaves.load(), 0U);
-  if (tree.all_latched()) {
+  if (tree.all_latched() && !kSanitized) {  // with few operations there may be none
     EXPECT_GT(tree.unlinks().merges.load(), 0U);
   }
   runtime.drain_stopped();

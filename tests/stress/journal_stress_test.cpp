@@ -182,11 +182,11 @@ struct JournalThreads {
   TemporaryFolder folder;
   runtime::SystemClock clock;
   std::unique_ptr<PosixDisk> disk;
-  std::unique_ptr<Journal> journal;
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<std::uint64_t> greatest{0};
   std::atomic<std::uint64_t> never_durable{0};
+  std::unique_ptr<Journal> journal;  // ends first: its thread notifies
 
   JournalThreads() {
     disk = std::move(PosixDisk::open_directory(folder.path).value());

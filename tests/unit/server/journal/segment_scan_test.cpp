@@ -108,7 +108,7 @@ TEST(SegmentScan, TellsHeadersThatAreNone) {
   EXPECT_TRUE(misnamed.groups.empty());
   EXPECT_EQ(scan_segment("journal/x", 7, bytes, {}).header_is, state::foreign);
   std::string newer = bytes;
-  store_number(newer.data() + 10, std::uint16_t{2});
+  store_number(newer.data() + 10, std::uint16_t{3});
   seal_page(newer.data());
   EXPECT_EQ(scan(newer).header_is, state::newer);
 }
