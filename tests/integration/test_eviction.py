@@ -102,7 +102,7 @@ class ScoresTest(FullCase):
         self.assertEqual(self.client.ask(b"config set memory.evict_for bytes"), b"OK")
         small, large = self.count_left()
         self.assertLess(min(small, large), 0.5)  # whichever kind the walk met first
-        self.assertGreater(large, 0.7 * small)
+        self.assertGreaterEqual(large, 0.7 * small)  # perhaps none is left of either
         self.assertEqual(self.client.ask(b"config set memory.evict_for requests"), b"OK")
 
     def test_an_item_that_was_read_often_outlives_one_that_was_read_once_also_in_new_values(self):
