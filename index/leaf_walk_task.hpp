@@ -12,6 +12,8 @@
 //   void set_key(Key)                 keeps a copy as the new key()
 //   bool wants(const NodeT& leaf) const       by its header lines, inside an optimistic read
 //   void met(Key low, Worker&)        a leaf that is wanted; `low` is the least key it may hold
+//   void missed()                     may be given: the walk leaves out a leaf, because others write to it all
+//     the time, or because very many leaves in a row have no separator yet
 // or, instead of these two,
 //   void met_siblings(NodeT& parent, const Entries& leaves, Worker&)    the leaves below one node, as its values
 //   bool may_go_on(Worker&)           asked with a new key() when the pin is given up; false: enough for now
@@ -86,6 +88,9 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
     MXKV_ASSERT(scratch.right != 0 && scratch.high != 0,
                 "a node that is not the last one has a right neighbour");
     if (++nodes_ % kNodesPerPin == 0) {
+      if constexpr (!kMeetsSiblings) {
+        look_at_last_run(scratch.high, worker);
+      }
       this->self().set_key(Traits::fence_key(scratch.high));
       if (!this->self().may_go_on(worker)) {
         return this->self().finished(false, worker);
@@ -143,8 +148,33 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
 
   /// The leaves from `at` on that come before `end`.
   void look_at_run(std::uint64_t at, std::uint64_t end, runtime::Worker& worker) {
-    for (unsigned n = 0; at != 0 && at != end && n < kMostBetween; ++n) {
+    unsigned n = 0;
+    for (; at != 0 && at != end && n < kMostBetween; ++n) {
       at = look_at(at, worker);
+    }
+    if (n == kMostBetween && at != 0 && at != end) {
+      miss();
+    }
+  }
+  /// The leaves below the node, which ends at `high`, that have no separator yet: a new descent does not come past
+  /// them.
+  void look_at_last_run(std::uint64_t high, runtime::Worker& worker) {
+    for (unsigned n = 0; next_leaf_ != 0; ++n) {
+      const std::uint64_t low =
+          static_cast<const NodeT*>(runtime::TaggedPointer{next_leaf_}.object())->low_now();
+      if (low != 0 && Traits::fence_key(low) >= Traits::fence_key(high)) {
+        return;
+      }
+      if (n == kMostBetween) {
+        miss();
+        return;
+      }
+      next_leaf_ = look_at(next_leaf_, worker);
+    }
+  }
+  void miss() {
+    if constexpr (requires { this->self().missed(); }) {
+      this->self().missed();
     }
   }
 
@@ -164,6 +194,7 @@ class LeafWalkTask : public TraverseTask<Derived, Traits, LeafWalkScratch> {
         return last ? 0 : right;
       }
     }
+    miss();
     return 0;
   }
 

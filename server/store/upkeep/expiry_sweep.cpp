@@ -59,11 +59,7 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
     return worker.local<WorkerContext>().locks->holds_off(ItemRecord::item(value)->key());
   }
   /// An operation holds a key of the leaf: the leaf stays due, for the next sweep.
-  step refused(runtime::Worker& worker) {
-    sweep_.expect(worker.now_us());
-    sweep_.leaf_ended();
-    return step::done;
-  }
+  step refused(runtime::Worker& worker) { return finished(worker); }
   index::Change erasing(ItemNode& leaf, std::uint64_t value, runtime::Worker& worker) noexcept {
     return index::Change::gone(index::cause::expired,
                                next_order(order_before(ItemRecord::item(value), leaf), worker));
@@ -78,18 +74,14 @@ class ExpireLeafTask final : public index::EditTask<ExpireLeafTask, ItemTraits, 
     }
     retire_item(worker, item);
   }
-  void judged(const ExpiryOfLeaf& found, runtime::Worker& /*worker*/) noexcept { found_ = found; }
-  step finished(runtime::Worker& worker) {
-    if (!found_.due.never()) {
-      sweep_.expect(worker.now_us() + found_.due.seconds_left(worker.now_us() / kUsPerSecond) * kUsPerSecond);
-    }
+  void judged(const ExpiryOfLeaf& /*found*/, runtime::Worker& /*worker*/) noexcept {}
+  step finished(runtime::Worker& /*worker*/) {
     sweep_.leaf_ended();
     return step::done;
   }
 
  private:
   ExpirySweep& sweep_;
-  ExpiryOfLeaf found_;
   HeldKey key_;
 };
 
@@ -120,6 +112,7 @@ class SweepTask final : public index::LeafWalkTask<SweepTask, ItemTraits> {
     sweep_.leaf_begun();
     worker.create<ExpireLeafTask>(tree(), low, sweep_)->start(worker);
   }
+  void missed() noexcept { sweep_.missed(); }
   [[nodiscard]] bool may_go_on(runtime::Worker& worker) const noexcept {
     return !sweep_.slice_over(worker.now_ns()) && !sweep_.runs_ahead();
   }
@@ -197,6 +190,7 @@ void ExpirySweep::begin(runtime::Worker& worker) {
     begun_us_.store(now_us, std::memory_order_relaxed);
     sweeps_.fetch_add(1, std::memory_order_relaxed);
     soonest_ = {};
+    clean_ = true;
     first_us_ = us_of(store_.take_first_expiry());
     flushing_us_ = store_.flush_points().at(now_us);
     // Beyond this time, a leaf's due time cannot be distinguished from a future one.
@@ -221,8 +215,13 @@ void ExpirySweep::ended(std::string_view key, bool exhausted, std::uint64_t now_
   std::uint64_t next_us = now_us + kSliceNs / kNsPerUs;
   if (exhausted) {
     flushed_us_ = flushing_us_;
-    next_us =
-        soonest_.never() ? kNever : now_us + soonest_.seconds_left(now_us / kUsPerSecond) * kUsPerSecond;
+    if (!clean_) {
+      next_us = now_us;
+    } else if (soonest_.never()) {
+      next_us = kNever;
+    } else {
+      next_us = now_us + soonest_.seconds_left(now_us / kUsPerSecond) * kUsPerSecond;
+    }
     // A write while the sweep began may have seen only an earlier expiry. And times that were expected during
     // the sweep, for leaves that it had passed, were overwritten by the plan of its next slice.
     next_us = std::min({next_us, first_us_, us_of(store_.first_expiry())});

@@ -3,7 +3,9 @@
 // Each leaf's header states when the first of its items expires (index::Due). So a sweep walks over header
 // lines and stops only at due leaves. There it removes the expired items, under one latch, and notes the next
 // due time. A sweep begins when some item has expired, judging by the last sweep and by items stored since,
-// but at the earliest kEveryUs after the last one began. If no item has a time to live, there is no sweep. A
+// but at the earliest kEveryUs after the last one began. A sweep that found a due leaf is followed by another:
+// entries may move to the leaf's right neighbour before their turn comes. If no item has a time to live, there
+// is no sweep. A
 // sweep works for a slice of time, with lower priority than all other work of its worker, and then pauses for
 // as long: it never takes more than half a core. A slice is a deferred task, so that an idle worker takes it,
 // if there is one.
@@ -60,11 +62,14 @@ class ExpirySweep {
     return all_ || due.reached(begun_us_ / kUsPerSecond);
   }
   void passed(index::Due due) noexcept { soonest_ = due.or_sooner(soonest_); }
+  /// The sweep did not see a leaf that it should have passed.
+  void missed() noexcept { clean_ = false; }
   [[nodiscard]] bool slice_over(std::uint64_t now_ns) const noexcept { return now_ns >= slice_end_ns_; }
   /// These two count the leaves whose expired items are being removed. Each takes memory, so a walk must not
   /// run far ahead.
   void leaf_begun() noexcept {
     MXKV_ASSERT(running_.load(std::memory_order_relaxed), "leaves are met while a slice runs");
+    clean_ = false;
     leaves_.fetch_add(1, std::memory_order_relaxed);
   }
   void leaf_ended() noexcept {
@@ -95,6 +100,7 @@ class ExpirySweep {
   std::uint64_t flushing_us_ = 0;
   std::uint64_t first_us_ = kNever;  ///< of the items stored before the sweep began
   index::Due soonest_;               ///< of the leaves that the sweep passed
+  bool clean_ = true;                ///< it passed all leaves, and none was due: soonest_ holds for the store
   std::uint64_t slice_end_ns_ = 0;
 
   std::atomic<std::uint32_t> leaves_{0};  ///< in flight; relaxed: a bound

@@ -13,14 +13,16 @@ namespace mxkv::index::testing {
 namespace {
 
 constexpr std::uint64_t kNow = 1'000'000;
+constexpr std::uint64_t kInserted = 10'000;  ///< numbers of what is inserted beside a walk
 
 template <class Env>
 struct DueLeaves {
   using OwnedKey = typename Env::OwnedKey;
   OwnedKey at{};
   std::vector<OwnedKey> met;
-  std::set<const void*> wanted;  ///< the same leaves: low fences go down where a left neighbour overflows
-  std::size_t most_stops = 0;    ///< of a slice; 0: one slice does it all
+  std::set<const void*> wanted;   ///< the same leaves: low fences go down where a left neighbour overflows
+  std::set<std::uint64_t> words;  ///< all entries of leaves that the walk looked at, as values
+  std::size_t most_stops = 0;     ///< of a slice; 0: one slice does it all
   std::size_t slices = 0;
   bool done = false;
 };
@@ -41,6 +43,9 @@ class DueWalkTask final : public LeafWalkTask<DueWalkTask<Env>, typename Env::Tr
     if (due) {
       walk_->wanted.insert(&leaf);
     }
+    Entries entries;
+    leaf.copy_entries(leaf.meta(), false, entries);
+    walk_->words.insert(entries.values.begin(), entries.values.begin() + entries.count);
     return due;
   }
   void met(Key low, runtime::Worker& /*worker*/) { walk_->met.push_back(typename Env::OwnedKey{low}); }
@@ -185,7 +190,7 @@ TYPED_TEST(LeafWalkTest, HalvesThatSplitOffAreDueAsTheirLeafWas) {
 }
 
 // Some leaves have no separator while the walk passes by.
-TYPED_TEST(LeafWalkTest, AmongSplitsEachLeafThatWasThereIsMet) {
+TYPED_TEST(LeafWalkTest, AmongSplitsEachLeafThatWasThereIsMetAndEachEntryIsPassed) {
   for (std::uint64_t seed = 1; seed <= (kSlowRuns ? 5U : 20U); ++seed) {
     SCOPED_TRACE(seed);
     typename TestFixture::Under tree{driver_options(2)};
@@ -197,10 +202,11 @@ TYPED_TEST(LeafWalkTest, AmongSplitsEachLeafThatWasThereIsMet) {
     runtime::Random random{seed};
     std::vector<Operation<TypeParam>> inserts(600);
     DueLeaves<TypeParam> found;
+    found.most_stops = seed % 2;
     for (std::size_t i = 0; i < inserts.size(); ++i) {
       inserts[i].key = this->key(random.below(300), 1 + i % 9);
       inserts[i].how = verb::upsert;
-      inserts[i].operand = i;
+      inserts[i].operand = kInserted + i;
       tree.driver().on_worker(i % 2, [&](runtime::Worker& worker) {
         start_operation(tree.context(), inserts[i], worker);
         if (i == inserts.size() / 2) {
@@ -218,6 +224,9 @@ TYPED_TEST(LeafWalkTest, AmongSplitsEachLeafThatWasThereIsMet) {
     for (const auto* const leaf : leaves) {
       EXPECT_TRUE(found.wanted.contains(leaf)) << "a leaf was left out";
     }
+    EXPECT_EQ(std::ranges::count_if(found.words,
+                                    [](std::uint64_t word) { return TypeParam::number(word) < kInserted; }),
+              300);
   }
 }
 

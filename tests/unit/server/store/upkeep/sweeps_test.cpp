@@ -49,6 +49,25 @@ TEST(ExpirySweep, ComesAgainForItemsThatExpireLater) {
   EXPECT_EQ(store.store.total(counter::swept_items), 2U);
 }
 
+TEST(ExpirySweep, ComesAgainForItemsThatExpireLaterInTheFirstLeavesOfMany) {
+  TextStore store{2};
+  keep_up(store, false);
+  constexpr int kItems = 40'000;  // a sweep over their leaves takes several slices
+  const auto set = [&store](int i, const std::string& seconds) {
+    const std::string number = std::to_string(100'000 + i);
+    ASSERT_EQ(store.ask("set k" + number + " 0 " + seconds + " 1\r\nx\r\n"), "STORED\r\n");
+  };
+  for (int i = 0; i < kItems; ++i) {
+    set(i * 7919 % kItems, i % 2 == 0 ? "30" : "70");
+  }
+  set(10, "150");
+  pass(store, 140);
+  ASSERT_EQ(store.store.total(counter::swept_items), kItems - 1U);
+  pass(store, 160);
+  EXPECT_EQ(store.store.total(counter::swept_items), std::uint64_t{kItems});
+  EXPECT_FALSE(store.store.sweep().expects()) << "nothing else expires";
+}
+
 TEST(ExpirySweep, ItemsTouchedMeanwhileStay) {
   TextStore store{2};
   keep_up(store, false);
