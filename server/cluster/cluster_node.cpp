@@ -204,6 +204,8 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   tell_outages(now_ns);
   note_completeness(now_ns);
   show(now_ns);
+  // Behind show(): whoever sees that nothing is handed over any more finds in status() why.
+  hands_over_.store(leaving_, std::memory_order_release);
 }
 
 void ClusterNode::read_news(std::uint64_t now_ns) {
@@ -244,9 +246,10 @@ void ClusterNode::read_news(std::uint64_t now_ns) {
 
 void ClusterNode::hand_over(int patience_ms) {
   handing_over_.store(true, std::memory_order_relaxed);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{patience_ms};
-  while (open_shards_.load(std::memory_order_relaxed) != 0 && hands_over_.load(std::memory_order_relaxed) &&
-         std::chrono::steady_clock::now() < end) {
+  const runtime::Clock& clock = runtime_.clock();
+  const std::uint64_t end_ns = clock.monotonic_ns() + static_cast<std::uint64_t>(patience_ms) * 1'000'000;
+  while (open_shards_.load(std::memory_order_relaxed) != 0 && hands_over_.load(std::memory_order_acquire) &&
+         clock.monotonic_ns() < end_ns) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
   }
   if (const std::uint32_t left = open_shards_.load(std::memory_order_relaxed); left != 0) {

@@ -197,7 +197,8 @@ class ClusterNode {
   std::string not_left_;
   std::uint64_t ends_ns_ = 0;              ///< when the hand-over began; 0: it has not
   std::atomic<bool> handing_over_{false};  // relaxed: the next tick sees it
-  std::atomic<bool> hands_over_{true};     // relaxed: a shard is being left, or may be
+  std::atomic<bool> hands_over_{true};     ///< leaving_ as of the last tick, once status() says why
+  bool leaving_ = true;                    ///< a shard is being left, or may be
   std::atomic<bool> stopping_{false};
   std::atomic<std::uint32_t> open_shards_{0};
   std::thread thread_;

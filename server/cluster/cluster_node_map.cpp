@@ -165,7 +165,7 @@ void ClusterNode::follow_map(std::uint64_t now_ns) {
   if (stuck > kMostNamed) {
     not_left_ += "; and " + std::to_string(stuck - kMostNamed) + " more";
   }
-  hands_over_.store(hands_over || !ends || now_ns < ends_ns_ + kNoticeNs, std::memory_order_relaxed);
+  leaving_ = hands_over || !ends || now_ns < ends_ns_ + kNoticeNs;
   open_shards_.store(open, std::memory_order_relaxed);
 }
 

@@ -166,10 +166,16 @@ class TwoReplicasTest : public ClusterNodeTest {
   explicit TwoReplicasTest(std::vector<std::string> splits = {"m"})
       : ClusterNodeTest(2, std::size_t{256} << 20U, std::move(splits)) {}
 
-  void end(int patience_ms) {
-    std::thread handing_over{[this, patience_ms] { node.hand_over(patience_ms); }};
-    for (int i = 0; i < 20; ++i) {
+  /// Hands over with a patience of 1 s.
+  void end() {
+    std::atomic<bool> done{false};
+    std::thread handing_over{[&] {
+      node.hand_over(1000);
+      done = true;
+    }};
+    while (!done) {
       pass_ms(50);
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
     handing_over.join();
   }
@@ -181,7 +187,7 @@ TEST_F(TwoReplicasTest, ANodeWhoseShardsNoOtherTakesSaysWhy) {
   pass_ms(6000);
   ASSERT_TRUE(node.status().shards[0].presence.serves);
   other_says({{.id = 0, .role = "stranded", .term = 1, .position = 100, .serves = false}});
-  end(300);
+  end();
   EXPECT_THAT(warnings.all(),
               Contains(HasSubstr("not handed over to another node: shard 0: b says \"stranded\"")));
 }
@@ -237,7 +243,7 @@ TEST_F(ManyShardsTest, ANodeThatCannotHandThemOverNamesAFew) {
   for (int seconds = 0; served() < kShards && seconds < 20; ++seconds) {
     pass_ms(1000);
   }
-  end(300);
+  end();
   EXPECT_THAT(warnings.all(),
               Contains(AllOf(HasSubstr("256 shards were not handed over to another node: shard 0: "),
                              HasSubstr("; shard 7: "), HasSubstr("; and 248 more; they are unavailable"),
