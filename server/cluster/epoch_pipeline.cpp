@@ -139,7 +139,7 @@ void EpochPipeline::collect() {
   }
 }
 
-std::string& EpochPipeline::body_of(std::uint32_t shard, std::uint64_t epoch) {
+std::string& EpochPipeline::body_of(std::uint32_t shard, [[maybe_unused]] std::uint64_t epoch) {
   std::string& body = bodies_[shard];
   if (body.empty()) {
     touched_.push_back(shard);
