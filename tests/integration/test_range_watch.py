@@ -148,6 +148,24 @@ class LinesTest(WatchCase):
         self.assertEqual([client.line() for _ in range(5)], [b"STORED", b"VALUE k 0 1", b"x", b"END", b"END"])
         self.assertEqual(self.heard(watcher), [b"WV 1 kk"])
 
+    def test_long_replies_behind_mw_do_not_hold_up_its_answer(self):
+        long = b"v" * 60_000
+        self.assertEqual(self.writer.set(b"long", long), b"STORED")
+        client = self.connect()
+        client.send(b"mw l p Oa\r\n" + b"get long\r\n" * 40)
+        self.assertTrue(client.line().startswith(b"HD Oa G"))
+        for _ in range(40):
+            self.assertEqual(client.records(), [(b"long", long, [0])])
+
+    def test_who_leaves_amid_its_replies_leaves_no_watch(self):
+        request = block(b"set", b"long", b"v" * 60_000) + b"get long\r\n"
+        for turn in range(scaled(20, 6)):
+            client = self.connect()
+            client.socket.setblocking(False)
+            client.socket.send(b"mw l p Oa v\r\nmw l p Ob v\r\n" + request * 20)  # as much as the kernel takes
+            client.reset() if turn % 2 else client.close()
+        wait_for(lambda: self.writer.stats(b"watch")["watches"] == "0", "the watches of those who left go")
+
     def test_several_watches_share_a_connection(self):
         client = self.connect()
         for name in (b"1", b"2"):

@@ -25,6 +25,14 @@ void SessionCore::answer(std::string_view text) {
   host->directory.mark_dirty(*entry);
 }
 
+void SessionCore::finish(std::uint32_t ticket, std::string_view text) {
+  if (entry->life.answers()) {
+    entry->replies.append(ticket, text);
+    entry->replies.close(ticket);
+    host->directory.mark_dirty(*entry);
+  }
+}
+
 void SessionCore::answer_code(protocol::reply_code code) {
   if (state.speaks_binary()) {
     answer_binary(*this, binary_form, status_of(code));

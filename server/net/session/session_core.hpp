@@ -63,6 +63,8 @@ struct SessionCore {
     return noreply ? ReplyAddress::kNoTicket : entry->replies.open();
   }
   void answer(std::string_view text);
+  /// Ends the reply of a ticket that was left open over rounds; by then the replies may have been dropped.
+  void finish(std::uint32_t ticket, std::string_view text = {});
   /// In whatever protocol the client speaks.
   void answer_code(protocol::reply_code code);
 

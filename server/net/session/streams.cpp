@@ -166,7 +166,7 @@ bool Streams::report_ended(SessionCore& core, RequestMeter& meter) {
 void Streams::stop(SessionCore& core) noexcept {
   stop_watching(core);
   if (report_ != nullptr) {
-    core.entry->replies.close(report_->address.ticket);
+    core.finish(report_->address.ticket);
     report_.reset();
   }
 }
@@ -201,7 +201,7 @@ void Streams::pull_watched(SessionCore& core) {
               "lines are for a session that watches");
   const std::size_t most = core.host->limits.output_high_water;
   core.pauses.remove(kPassing);
-  if (core.unsent_bytes() < most) {
+  if (core.unsent_bytes() < most && core.entry->life.answers()) {
     const std::string lines = watcher_->take();
     core.entry->replies.append(watch_ticket_, lines);
     core.host->directory.mark_dirty(*core.entry);
@@ -215,7 +215,7 @@ void Streams::stop_watching(SessionCore& core) noexcept {
   if (watcher_ != nullptr) {
     core.host->watch_hub->remove(watcher_);
     std::erase(core.host->watching, core.entry);
-    core.entry->replies.close(watch_ticket_);
+    core.finish(watch_ticket_);
     watcher_ = nullptr;
   }
 }

@@ -96,20 +96,33 @@ void Watches::note(const Watch& watch) noexcept {
   }
 }
 
+// The next seat in turn that may write, or seats_.size(). While the client does not read, only an answer to `mw` may: all replies
+// behind it wait for it.
+std::size_t Watches::next_to_write(const SessionCore& core) const noexcept {
+  const bool has_room = core.unsent_bytes() < core.host->limits.output_high_water;
+  for (std::size_t n = 0; waiting_ != 0 && n < seats_.size(); ++n) {
+    const std::size_t at = (next_ + n) % seats_.size();
+    if (seats_[at].has_tidings && (has_room || !seats_[at].begun)) {
+      return at;
+    }
+  }
+  return seats_.size();
+}
+
 // One tiding of each watch in turn, so that a busy one does not hold up the others.
 void Watches::pull(SessionCore& core) {
-  const std::size_t most = core.host->limits.output_high_water;
-  while (waiting_ != 0 && core.entry->life.answers() && core.unsent_bytes() < most) {
-    next_ = next_ < seats_.size() ? next_ : 0;
-    Seat& seat = seats_[next_++];
-    if (!seat.has_tidings) {
-      continue;
+  while (core.entry->life.answers()) {
+    const std::size_t at = next_to_write(core);
+    if (at == seats_.size()) {
+      return;
     }
+    next_ = at + 1;
+    Seat& seat = seats_[at];
     bool herald_waits = false;
     if (const std::optional<Tiding> tiding = seat.watch->take(herald_waits)) {
       write(core, seat, *tiding);
       if (tiding->is == Tiding::what::over) {
-        drop(core, seats_.begin() + static_cast<std::ptrdiff_t>(next_ - 1));
+        drop(core, seats_.begin() + static_cast<std::ptrdiff_t>(at));
       }
     } else {
       seat.has_tidings = false;
@@ -176,10 +189,8 @@ void Watches::say_end(SessionCore& core) {
 void Watches::drop(SessionCore& core, std::vector<Seat>::iterator seat) noexcept {
   seat->watch->connection = nullptr;
   waiting_ -= seat->has_tidings ? 1 : 0;
-  if (!seat->begun && core.entry->life.answers()) {
-    core.entry->replies.append(seat->answer, protocol::kWatchNeverBegan);
-    core.entry->replies.close(seat->answer);
-    core.host->directory.mark_dirty(*core.entry);
+  if (!seat->begun) {
+    core.finish(seat->answer, protocol::kWatchNeverBegan);
   }
   seats_.erase(seat);
 }

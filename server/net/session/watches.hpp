@@ -48,6 +48,7 @@ class Watches {
   };
 
   [[nodiscard]] std::vector<Seat>::iterator find(std::string_view name) noexcept;
+  [[nodiscard]] std::size_t next_to_write(const SessionCore& core) const noexcept;
   void write(SessionCore& core, Seat& seat, const Tiding& tiding);
   void drop(SessionCore& core, std::vector<Seat>::iterator seat) noexcept;
 

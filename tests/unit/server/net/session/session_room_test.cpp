@@ -50,6 +50,25 @@ TEST(ReplyEstimate, FollowsLongRepliesAtOnceAndShortOnesSlowly) {
   EXPECT_EQ(estimate.bytes(), 750'000U) << "nothing new was completed";
 }
 
+TEST(SessionRoom, WhatWasOpenWhenTheRepliesWereDroppedEndsWithoutAWord) {
+  for (const std::string asked : {"watch mutations\r\n", "stats pages\r\n"}) {
+    SCOPED_TRACE(asked);
+    Client client;
+    WatchHub hub;
+    client.host.watch_hub = &hub;
+    client.reads_replies = false;
+    client.ask(asked);
+    ConnectionState& entry = client.session->entry();
+    ASSERT_FALSE(entry.replies.all_closed());
+    entry.life.silence();
+    entry.replies.clear();
+    client.session->end_of_input();
+    EXPECT_TRUE(entry.replies.all_closed());
+    client.session.reset();
+    EXPECT_EQ(hub.watchers(), 0U);
+  }
+}
+
 TEST(SessionRoom, RequestsWithLongRepliesAreInFlightOneOrTwoAndShortOnesMany) {
   for (const std::size_t value : {std::size_t{10}, std::size_t{1'000'000}}) {
     Client client;
