@@ -157,6 +157,25 @@ class RatesTest(LimitsCase):
             self.assertEqual(client.get(b"k"), value)
         self.assert_limited(time.monotonic() - begun, times * len(value), 1 << 20, 2 * len(value))
 
+    def test_what_a_watch_tells_counts_too(self):
+        path = str(self.directory / "socket")
+        self.write_config("limits: {bytes_per_client: 1MiB}\n")
+        self.start(listen=("127.0.0.1:0", f"unix:{path}"))
+        watcher, writer = self.client_from("127.0.0.2"), self.client(path)
+        self.assertTrue(watcher.ask(b"mw - Ow v").startswith(b"HD Ow G"))
+        value = b"v" * 50_000
+        times = int((1 + self.SECONDS) * (1 << 20) / len(value)) + 2
+        begun = time.monotonic()
+        for _ in range(times):
+            self.assertEqual(writer.set(b"k", value), b"STORED")
+        told = 0
+        while told < times:
+            if watcher.line().startswith(b"WV "):
+                self.assertEqual(watcher.exactly(len(value) + 2), value + b"\r\n")
+                told += 1
+        self.assert_limited(time.monotonic() - begun, times * len(value), 1 << 20, 2 * (len(value) + (64 << 10)))
+        self.assertGreater(int(writer.stats()["rate_pauses"]), 0)
+
     def test_a_user_has_a_rate_on_all_its_connections_and_a_reload_changes_it(self):
         users = self.directory / "users.yaml"
 

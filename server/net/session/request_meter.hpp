@@ -44,6 +44,16 @@ class RequestMeter {
       }
     }
   }
+  /// Whether lines may be pushed to the client now, which count by their bytes. If not, the session waits for its rates.
+  [[nodiscard]] bool may_push(SessionCore& core) {
+    if (metered_) [[unlikely]] {
+      charge(core);
+      if (!core.pauses.has(pause::rate) && rate_room(core) == 0) {
+        wait_for_rate(core);
+      }
+    }
+    return !core.pauses.has(pause::rate);
+  }
   /// The worker has taken the session out of the list of those that wait for their rates. False: there is no
   /// room yet, and the session is in it again.
   [[nodiscard]] bool rate_has_room(SessionCore& core);

@@ -272,6 +272,7 @@ bool Session::rate_has_room() {
     return false;
   }
   resume();
+  tell();
   return true;
 }
 

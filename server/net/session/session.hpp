@@ -104,13 +104,15 @@ class Session {
   /// Whether it watches ranges.
   [[nodiscard]] bool watches() const noexcept { return parts_.watches.any(); }
   /// Whether a watch has something to say that the output had no room for.
-  [[nodiscard]] bool tells_more() const noexcept { return parts_.watches.wait_for_client(); }
+  [[nodiscard]] bool tells_more() const noexcept {
+    return parts_.watches.wait_for_client() && !paused_for(pause::rate);
+  }
   /// Writes what its watches have to say while the client reads. `watch`: one that has news.
   void tell(const Watch& watch) {
     parts_.watches.note(watch);
     tell();
   }
-  void tell() { parts_.watches.pull(parts_.core); }
+  void tell() { parts_.watches.pull(parts_.core, parts_.meter); }
   /// Called at the end of a round in which it got replies.
   void end_round() noexcept { parts_.meter.end_round(parts_.core); }
 

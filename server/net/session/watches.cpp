@@ -96,10 +96,11 @@ void Watches::note(const Watch& watch) noexcept {
   }
 }
 
-// The next seat in turn that may write, or seats_.size(). While the client does not read, only an answer to `mw` may: all replies
-// behind it wait for it.
-std::size_t Watches::next_to_write(const SessionCore& core) const noexcept {
-  const bool has_room = core.unsent_bytes() < core.host->limits.output_high_water;
+// The next seat in turn that may write, or seats_.size(). While the client does not read, or has used up its rate, only
+// an answer to `mw` may: all replies behind it wait for it.
+std::size_t Watches::next_to_write(SessionCore& core, RequestMeter& meter) const {
+  const bool has_room =
+      waiting_ != 0 && core.unsent_bytes() < core.host->limits.output_high_water && meter.may_push(core);
   for (std::size_t n = 0; waiting_ != 0 && n < seats_.size(); ++n) {
     const std::size_t at = (next_ + n) % seats_.size();
     if (seats_[at].has_tidings && (has_room || !seats_[at].begun)) {
@@ -110,9 +111,9 @@ std::size_t Watches::next_to_write(const SessionCore& core) const noexcept {
 }
 
 // One tiding of each watch in turn, so that a busy one does not hold up the others.
-void Watches::pull(SessionCore& core) {
+void Watches::pull(SessionCore& core, RequestMeter& meter) {
   while (core.entry->life.answers()) {
-    const std::size_t at = next_to_write(core);
+    const std::size_t at = next_to_write(core, meter);
     if (at == seats_.size()) {
       return;
     }

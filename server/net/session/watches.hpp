@@ -10,6 +10,7 @@
 
 #include "protocol/request.hpp"
 #include "server/feed/watch.hpp"
+#include "server/net/session/request_meter.hpp"
 #include "server/net/session/session_core.hpp"
 
 namespace mxkv::server {
@@ -29,8 +30,8 @@ class Watches {
   [[nodiscard]] bool wait_for_client() const noexcept { return waiting_ != 0; }
   /// A watch of this connection has tidings.
   void note(const Watch& watch) noexcept;
-  /// Writes tidings while the client reads.
-  void pull(SessionCore& core);
+  /// Writes tidings while the client reads and its rates allow it.
+  void pull(SessionCore& core, RequestMeter& meter);
   /// The server ends: tells each watch from where to go on.
   void say_end(SessionCore& core);
   /// Leaves all watches, since the session takes nothing more.
@@ -48,7 +49,7 @@ class Watches {
   };
 
   [[nodiscard]] std::vector<Seat>::iterator find(std::string_view name) noexcept;
-  [[nodiscard]] std::size_t next_to_write(const SessionCore& core) const noexcept;
+  [[nodiscard]] std::size_t next_to_write(SessionCore& core, RequestMeter& meter) const;
   void write(SessionCore& core, Seat& seat, const Tiding& tiding);
   void drop(SessionCore& core, std::vector<Seat>::iterator seat) noexcept;
 
