@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint64_t kLookAgainNs = 1'000'000;
 constexpr std::uint64_t kUntilWalkEnds = std::numeric_limits<std::uint64_t>::max();
 /// The headroom of all workers: it must hold the data written while retired items wait for their epoch.
-constexpr std::size_t kHeadroomPart = 32;
-constexpr std::size_t kLeastHeadroom = std::size_t{1} << 20U;
+constexpr std::size_t kHeadroomPart = 64;
+constexpr std::size_t kLeastHeadroom = std::size_t{1} << 18U;
 constexpr std::size_t kMostHeadroom = std::size_t{1} << 28U;
 /// Between two walks for spans: the memory that the last one removed has to pass its epoch first. The shorter
 /// time applies if a request waits and that memory is free.
