@@ -108,9 +108,14 @@ void Chronicle::tell_of_eviction(Time now, std::uint64_t evicted, const Facts& f
     last_eviction_ = now;
     if (!eviction_began_) {
       eviction_began_ = now;
+      // Else a prefix alone is above its limit.
+      const bool is_full = facts.memory_used >= facts.memory_most - facts.memory_most / 4;
       lines.push_back({.how = config::log_level::info,
-                       .text = "memory is full (" + config::format_size_rounded(facts.memory_used) + " of " +
-                               config::format_size_rounded(facts.memory_most) + "): items are evicted",
+                       .text = std::string{is_full ? "memory is full (" : "a prefix is full ("} +
+                               config::format_size_rounded(facts.memory_used) + " of " +
+                               config::format_size_rounded(facts.memory_most) +
+                               (is_full ? "): items are evicted"
+                                        : " are used in all, see `stats prefixes`): items are evicted"),
                        .event = {.name = name_of(happening::evicted), .times = evicted}});
     }
     lines.push_back({.how = config::log_level::debug,

@@ -41,7 +41,9 @@ std::vector<std::string> Supervisor::refusals(const config::DaemonOptions& wante
     if (!changes_while_running(change.path) ||
         (change.path == "prefixes" && !same_prefixes(running_, wanted))) {
       why.push_back(place_of(wanted.origins, change.path) + change.path +
-                    ": cannot change while the daemon runs, from " + change.before + " to " + change.after);
+                    (change.path == "prefixes" ? ": limits may change, but the set of prefixes cannot"
+                                               : ": cannot change") +
+                    " while the daemon runs, from " + change.before + " to " + change.after);
     }
   }
   if (const std::size_t most = parts_.administration.greatest_limit();

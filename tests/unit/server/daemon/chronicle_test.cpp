@@ -16,10 +16,11 @@ class ChronicleTest : public ::testing::Test, protected HappeningBell {
  protected:
   ChronicleTest() { happenings.set_bell(*this); }
 
+  std::uint64_t used = 2U << 20U;
   std::vector<std::string> tell() {
     std::vector<std::string> texts;
     for (const Chronicle::Line& line : chronicle.tell(
-             now, happenings, {.connections_most = 9, .memory_used = 1U << 20U, .memory_most = 2U << 20U})) {
+             now, happenings, {.connections_most = 9, .memory_used = used, .memory_most = 2U << 20U})) {
       (line.how == config::log_level::debug ? debug : texts).push_back(line.text);
     }
     return texts;
@@ -71,12 +72,20 @@ TEST_F(ChronicleTest, EachKindIsALineOfItsOwn) {
   happenings.note(happening::no_memory);
   EXPECT_EQ(tell(), (std::vector<std::string>{
                         "connections refused: 1 (limits.connections is 9)", "closed tcp:1: it speaks TLS",
-                        "writes refused for lack of memory: 2 (1MiB of 2MiB are used)"}));
+                        "writes refused for lack of memory: 2 (2MiB of 2MiB are used)"}));
+}
+
+TEST_F(ChronicleTest, EvictionWhileMemoryIsFreeIsOfAPrefix) {
+  used = 1U << 20U;
+  happenings.note(happening::evicted);
+  EXPECT_EQ(tell(),
+            std::vector<std::string>{"a prefix is full (1MiB of 2MiB are used in all, see `stats prefixes`): "
+                                     "items are evicted"});
 }
 
 TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
   happenings.note(happening::evicted);
-  EXPECT_EQ(tell(), std::vector<std::string>{"memory is full (1MiB of 2MiB): items are evicted"});
+  EXPECT_EQ(tell(), std::vector<std::string>{"memory is full (2MiB of 2MiB): items are evicted"});
   for (int second = 0; second < 30; ++second) {
     now += seconds{1};
     happenings.note(happening::evicted);
@@ -84,7 +93,7 @@ TEST_F(ChronicleTest, EvictionBeginsAndEndsHoweverLongItLasts) {
     EXPECT_TRUE(tell().empty());
   }
   EXPECT_EQ(debug.size(), 31U) << "each second";
-  EXPECT_EQ(debug.back(), "evicted 2 items (1MiB of 2MiB are used)");
+  EXPECT_EQ(debug.back(), "evicted 2 items (2MiB of 2MiB are used)");
   EXPECT_EQ(next(), Chronicle::kEvictionRests);
   now += seconds{9};
   EXPECT_TRUE(tell().empty());
