@@ -176,8 +176,12 @@ Action declare_changes(CLI::App& app) {
   app.add_option("--position", arguments->position, "Go on behind this position; default: from now on")
       ->type_name("POSITION");
   app.add_flag("--values", arguments->values, "Print values, too");
-  app.add_option("--lines", arguments->lines, "Stop after this many changes")->type_name("N");
-  app.add_option("--for", arguments->seconds, "Stop after this many seconds")->type_name("SECONDS");
+  app.add_option("--lines", arguments->lines, "Stop after this many changes")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--for", arguments->seconds, "Stop after this many seconds")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
   return [range, arguments](Session& session) {
     return run_changes(session, range->range(session), *arguments);
   };
