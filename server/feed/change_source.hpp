@@ -1,6 +1,6 @@
 // A source of changes: the log read as whole epochs, from a position on. The herald reads it and tells watches.
 //
-//   position     "behind epoch e of the lineage `tag`"
+//   position     "behind epoch e of the lineage `tag`" (server/commit/position.hpp); none of these has a key
 //   seek()       may that position be read on from?
 //   next()       epoch e + 1, e + 2, ...: each once, in order, none left out
 //
@@ -16,24 +16,10 @@
 #include <string_view>
 #include <vector>
 
+#include "server/commit/position.hpp"
 #include "server/commit/record.hpp"
 
 namespace mxkv::server {
-
-/// A place between two epochs. Behind it is the epoch `epoch` + 1.
-struct FeedPosition {
-  std::uint64_t tag = 0;  ///< the lineage that numbered the epoch
-  std::uint64_t epoch = 0;
-
-  friend bool operator==(const FeedPosition&, const FeedPosition&) = default;
-};
-
-/// Whether the changes behind a position can be read.
-enum class sought : std::uint8_t {
-  ok,
-  old,   ///< some of them are gone from the source: trimmed, or lost in a gap
-  lost,  ///< the position belongs to a history that never became durable here, or to another server
-};
 
 /// One record of an epoch. Its views refer to the source and are valid until the source's next call.
 struct ChangeRecord {
@@ -60,10 +46,10 @@ class ChangeSource {
   /// The last epoch that counts: next() has given it, will give it, or it has no records. Any thread.
   [[nodiscard]] virtual std::uint64_t through() const noexcept = 0;
   /// The oldest position from which seek() answers `ok` now.
-  [[nodiscard]] virtual FeedPosition oldest() const = 0;
+  [[nodiscard]] virtual Position oldest() const = 0;
 
   /// Continues behind `position`. Not ok: the source stands where it stood.
-  [[nodiscard]] virtual sought seek(const FeedPosition& position) = 0;
+  [[nodiscard]] virtual position_state seek(const Position& position) = 0;
 
   enum class outcome : std::uint8_t {
     epoch,  ///< `to` holds the next epoch

@@ -121,14 +121,14 @@ void Herald::begin_waiting() {
 }
 
 void Herald::begin(const WatchRef& watch) {
-  const FeedPosition from = watch->from().value_or(FeedPosition{live_.tag(), told_});
-  sought found = sought::ok;
+  const Position from = watch->from().value_or(Position{live_.tag(), told_});
+  position_state found = position_state::ok;
   if (watch->from()) {
     // The server has given no position behind the last epoch that it read.
-    found = from.epoch > told_ ? sought::lost : past_.seek(from);
+    found = from.epoch > told_ ? position_state::lost : past_.seek(from);
   }
-  if (found != sought::ok) {
-    end(watch, found == sought::old ? watch_end::old : watch_end::lost);
+  if (found != position_state::ok) {
+    end(watch, found == position_state::old ? watch_end::old : watch_end::lost);
     return;
   }
   std::unique_ptr<Channel>& channel = channels_[watch->form()];
@@ -218,8 +218,8 @@ void Herald::tell_live(std::uint64_t now_us) {
 }
 
 void Herald::seek_end() {
-  const sought found = live_.seek({live_.tag(), told_});
-  MXKV_ASSERT(found == sought::ok, "a log has its own end");
+  const position_state found = live_.seek({live_.tag(), told_});
+  MXKV_ASSERT(found == position_state::ok, "a log has its own end");
 }
 
 void Herald::end_all() {

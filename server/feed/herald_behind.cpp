@@ -59,7 +59,7 @@ bool Herald::serve_behind(std::uint64_t now_us) {
 // Reads on for one watch. Returns whether it has all that live watches have.
 bool Herald::read_for(const WatchRef& watch, std::uint64_t now_us) {
   Watch::Desk& desk = watch->herald;
-  if (past_.seek({live_.tag(), desk.told}) != sought::ok) {
+  if (past_.seek({live_.tag(), desk.told}) != position_state::ok) {
     end(watch, watch_end::old);
     return false;
   }

@@ -73,7 +73,7 @@ std::vector<JournalTail::Live> JournalTail::live_segments() const {
   return live;
 }
 
-FeedPosition JournalTail::oldest() const {
+Position JournalTail::oldest() const {
   std::uint64_t epoch = through();
   const std::vector<Live> live = live_segments();
   for (auto one = live.rbegin(); one != live.rend() && one->header.format >= kFirstWithBatches; ++one) {
@@ -85,20 +85,15 @@ FeedPosition JournalTail::oldest() const {
   return {.tag = tag(), .epoch = epoch};
 }
 
-sought JournalTail::seek(const FeedPosition& position) {
-  switch (options_.lineage.judge(position.tag, position.epoch,
-                                 {.oldest = oldest().epoch, .last = options_.closed()})) {
-    case position_state::ok:
-      break;
-    case position_state::old:
-      return sought::old;
-    case position_state::lost:
-      return sought::lost;
+position_state JournalTail::seek(const Position& position) {
+  const position_state state = options_.lineage.judge(position.tag, position.epoch,
+                                                      {.oldest = oldest().epoch, .last = options_.closed()});
+  if (state == position_state::ok) {
+    at_ = position.epoch;
+    has_chain_ = false;
+    file_.reset();
   }
-  at_ = position.epoch;
-  has_chain_ = false;
-  file_.reset();
-  return sought::ok;
+  return state;
 }
 
 ChangeSource::outcome JournalTail::next(ChangeEpoch& to) {

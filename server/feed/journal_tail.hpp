@@ -51,8 +51,8 @@ class JournalTail final : public ChangeSource {
 
   [[nodiscard]] std::uint64_t tag() const noexcept override { return options_.lineage.tag(); }
   [[nodiscard]] std::uint64_t through() const noexcept override { return options_.durable(); }
-  [[nodiscard]] FeedPosition oldest() const override;
-  [[nodiscard]] sought seek(const FeedPosition& position) override;
+  [[nodiscard]] Position oldest() const override;
+  [[nodiscard]] position_state seek(const Position& position) override;
   [[nodiscard]] outcome next(ChangeEpoch& to) override;
 
   /// Why next() answered `old`, for a log: "journal/0000000000000011.mxj: epoch 51 ...".

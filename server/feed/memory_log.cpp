@@ -252,15 +252,15 @@ void MemoryLog::drop_collected() noexcept {
 
 // -- the ring's readers
 
-sought RingSource::seek(const FeedPosition& position) {
+position_state RingSource::seek(const Position& position) {
   if (position.tag != tag() || position.epoch > through()) {
-    return sought::lost;
+    return position_state::lost;
   }
   if (position.epoch < log_.ring().complete_behind()) {
-    return sought::old;
+    return position_state::old;
   }
   at_ = position.epoch;
-  return sought::ok;
+  return position_state::ok;
 }
 
 ChangeSource::outcome RingSource::next(ChangeEpoch& to) {

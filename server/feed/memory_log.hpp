@@ -194,8 +194,8 @@ class RingSource final : public ChangeSource {
 
   [[nodiscard]] std::uint64_t tag() const noexcept override { return log_.tag(); }
   [[nodiscard]] std::uint64_t through() const noexcept override { return log_.passed(); }
-  [[nodiscard]] FeedPosition oldest() const override { return {tag(), log_.ring().complete_behind()}; }
-  [[nodiscard]] sought seek(const FeedPosition& position) override;
+  [[nodiscard]] Position oldest() const override { return {tag(), log_.ring().complete_behind()}; }
+  [[nodiscard]] position_state seek(const Position& position) override;
   [[nodiscard]] outcome next(ChangeEpoch& to) override;
 
  private:

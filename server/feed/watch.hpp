@@ -34,7 +34,7 @@ struct Tiding {
   what is = what::lines;
   watch_end end = watch_end::none;
   bool marks = false;  ///< lines: the client then has all changes up to `position`
-  FeedPosition position{};
+  Position position{};
   FrameRef frame{};
   std::string opaque{};  ///< lines: of the request for this mark; empty: nobody asked
   bool asked = false;    ///< lines: the client asked for this mark
@@ -43,7 +43,7 @@ struct Tiding {
 /// Thread-safety: given per member.
 class Watch {
  public:
-  Watch(std::string name, WatchForm form, std::optional<FeedPosition> from, std::size_t worker)
+  Watch(std::string name, WatchForm form, std::optional<Position> from, std::size_t worker)
       : name_(std::move(name)), form_(std::move(form)), from_(from), worker_(worker) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -53,7 +53,7 @@ class Watch {
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const WatchForm& form() const noexcept { return form_; }
   /// Where it goes on; nothing: from now on.
-  [[nodiscard]] const std::optional<FeedPosition>& from() const noexcept { return from_; }
+  [[nodiscard]] const std::optional<Position>& from() const noexcept { return from_; }
   /// The worker of its connection.
   [[nodiscard]] std::size_t worker() const noexcept { return worker_; }
 
@@ -117,7 +117,7 @@ class Watch {
 
   const std::string name_;
   const WatchForm form_;
-  const std::optional<FeedPosition> from_;
+  const std::optional<Position> from_;
   const std::size_t worker_;
 
   mutable std::mutex mutex_;  ///< guards the rest

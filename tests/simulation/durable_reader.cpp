@@ -9,7 +9,7 @@ namespace mxkv::simulation {
 
 namespace {
 
-using server::sought;
+using server::position_state;
 using outcome = server::ChangeSource::outcome;
 
 ToldChange told_change(const server::ChangeRecord& change) {
@@ -104,23 +104,23 @@ void DurableReader::restart(server::JournalTail& tail, std::uint64_t closed) {
   at_ = {tail.tag(), closed};
   is_past_ = true;
   follows_ = true;
-  complaints_.unless(tail.seek(at_) == sought::ok, "a reader cannot begin with what comes");
+  complaints_.unless(tail.seek(at_) == position_state::ok, "a reader cannot begin with what comes");
 }
 
 /// Asks this process to continue behind a position of an earlier one.
 void DurableReader::resume(server::JournalTail& tail, std::uint64_t closed) {
   const bool compares = mistake_ != durable_mistake::tag_is_not_compared;
   switch (tail.seek({compares ? at_.tag : tail.tag(), at_.epoch})) {
-    case sought::ok:
+    case position_state::ok:
       complaints_.unless(is_past_, "a position of a history that was lost is taken");
       follows_ = true;
       ++report_.resumed;
       return;
-    case sought::old:
+    case position_state::old:
       complaints_.unless(is_past_, "a position of a history that was lost is called old");
       gone(tail, closed);
       return;
-    case sought::lost:
+    case position_state::lost:
       complaints_.unless(!is_past_, "a position in the past is called lost");
       ++report_.lost;
       if (one_in(random_, 8)) {  // else it asks again

@@ -47,10 +47,10 @@ class DurableReader {
   durable_mistake mistake_;
   Complaints& complaints_;
   DurableReport& report_;
-  ChangesByEpoch earlier_;     ///< of earlier processes, as far as the last start found them
-  server::FeedPosition at_{};  ///< it has read all epochs up to there; tag 0: none
-  bool is_past_ = true;        ///< each start since found all epochs up to there
-  bool follows_ = false;       ///< this process has taken the position
+  ChangesByEpoch earlier_;  ///< of earlier processes, as far as the last start found them
+  server::Position at_{};   ///< it has read all epochs up to there; tag 0: none
+  bool is_past_ = true;     ///< each start since found all epochs up to there
+  bool follows_ = false;    ///< this process has taken the position
 };
 
 }  // namespace mxkv::simulation

@@ -28,16 +28,16 @@ class FeedSource final : public server::ChangeSource {
     const bool early = fault_ == feed_fault::early_mark || (fault_ == feed_fault::late_now && !sought_);
     return of_ring_.through() + (early ? 1 : 0);
   }
-  [[nodiscard]] server::FeedPosition oldest() const override { return of_ring_.oldest(); }
-  [[nodiscard]] server::sought seek(const server::FeedPosition& position) override {
+  [[nodiscard]] server::Position oldest() const override { return of_ring_.oldest(); }
+  [[nodiscard]] server::position_state seek(const server::Position& position) override {
     sought_ = true;
     if (fault_ == feed_fault::early_mark) {
       static_cast<void>(of_ring_.seek({position.tag, position.epoch - 1}));
-      return server::sought::ok;
+      return server::position_state::ok;
     }
     if (position.epoch > of_ring_.through()) {
       late_ = position.epoch;
-      return server::sought::ok;
+      return server::position_state::ok;
     }
     return of_ring_.seek(position);
   }

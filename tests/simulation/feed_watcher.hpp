@@ -67,7 +67,7 @@ class FeedWatcher {
           static_cast<std::uint8_t>(1 + random_.below(server::told::kTouched * 2 - 1)) & server::told::kUsual;
       form.kinds = form.kinds == 0 ? server::told::kPut : form.kinds;
     }
-    std::optional<server::FeedPosition> from;
+    std::optional<server::Position> from;
     if (left_at_ && one_in(random_, 2)) {
       from = left_at_;
       ++report_.returns;
@@ -180,7 +180,7 @@ class FeedWatcher {
   std::uint64_t stalled_ = 0;
   std::uint64_t marks_ = 0;
   std::deque<std::uint64_t> asked_;  ///< the greatest label when each mark was asked for
-  std::optional<server::FeedPosition> left_at_;
+  std::optional<server::Position> left_at_;
 };
 
 }  // namespace mxkv::simulation

@@ -91,7 +91,7 @@ class Listener {
   Herald& herald_;
   const std::size_t worker_;
   WatchRef watch_;
-  std::optional<FeedPosition> position_;
+  std::optional<Position> position_;
   std::map<std::string, std::uint64_t> next_;
   int marks_ = 0;
 };

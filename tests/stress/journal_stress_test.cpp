@@ -287,7 +287,7 @@ struct TailThread {
                      TailOptions{.lineage = lineage,
                                  .durable = [this] { return threads.journal->epochs().durable(); },
                                  .closed = [this] { return threads.journal->epochs().current() - 1; }}};
-    faults += tail.seek({1, 0}) == sought::ok ? 0 : 1;
+    faults += tail.seek({1, 0}) == position_state::ok ? 0 : 1;
     ChangeEpoch epoch;
     std::uint64_t last = 0;
     for (;;) {
@@ -302,7 +302,7 @@ struct TailThread {
         case ChangeSource::outcome::old:
           ++gone;
           last = tail.through();
-          faults += tail.seek({1, last}) == sought::ok ? 0 : 1;
+          faults += tail.seek({1, last}) == position_state::ok ? 0 : 1;
           break;
         case ChangeSource::outcome::epoch:
           faults += epoch.number > last ? 0 : 1;

@@ -23,15 +23,10 @@ std::string_view word_of(watch_end end) noexcept {
   return end == watch_end::old ? " old" : " lost";
 }
 
-std::string text_of(const FeedPosition& position) {
-  return position_text({.tag = position.tag, .epoch = position.epoch});
-}
-
 /// Nothing: from now on, or the text is no position of a watch.
-std::optional<FeedPosition> from_of(std::string_view text) {
-  const std::optional<Position> position = read_position(text);
-  return position && position->key.empty() ? std::optional{FeedPosition{position->tag, position->epoch}}
-                                           : std::nullopt;
+std::optional<Position> from_of(std::string_view text) {
+  std::optional<Position> position = read_position(text);
+  return position && position->key.empty() ? position : std::nullopt;
 }
 
 WatchForm form_of(const protocol::Request& request) {
@@ -51,7 +46,7 @@ std::vector<Watches::Seat>::iterator Watches::find(std::string_view name) noexce
 }
 
 void Watches::begin(SessionCore& core, const protocol::Request& request) {
-  const std::optional<FeedPosition> from = from_of(request.setting);
+  const std::optional<Position> from = from_of(request.setting);
   if (core.host->herald == nullptr) {
     core.answer(protocol::kNoWatches);
   } else if (find(request.meta.opaque()) != seats_.end()) {
@@ -143,7 +138,7 @@ void Watches::write(SessionCore& core, Seat& seat, const Tiding& tiding) {
     case Tiding::what::begun:
       seat.begun = true;
       seat.told = tiding.position;
-      replies.append(seat.answer, named("HD", name) + " G" + text_of(tiding.position) + "\r\n");
+      replies.append(seat.answer, named("HD", name) + " G" + position_text(tiding.position) + "\r\n");
       replies.close(seat.answer);
       return;
     case Tiding::what::over: {
@@ -151,7 +146,7 @@ void Watches::write(SessionCore& core, Seat& seat, const Tiding& tiding) {
       const std::uint32_t ticket = began ? replies.open() : seat.answer;
       std::string text = named(began ? "WO" : "EX", name).append(word_of(tiding.end));
       if (tiding.end == watch_end::old) {
-        text.append(" G").append(text_of(tiding.position));
+        text.append(" G").append(position_text(tiding.position));
       }
       replies.append(ticket, text.append("\r\n"));
       replies.close(ticket);
@@ -168,7 +163,7 @@ void Watches::write(SessionCore& core, Seat& seat, const Tiding& tiding) {
   std::string end = named("WE", name);
   if (tiding.marks) {
     seat.told = tiding.position;
-    end.append(" G").append(text_of(tiding.position));
+    end.append(" G").append(position_text(tiding.position));
   }
   if (tiding.asked) {
     end.append(" m").append(tiding.opaque);
@@ -180,7 +175,7 @@ void Watches::write(SessionCore& core, Seat& seat, const Tiding& tiding) {
 void Watches::say_end(SessionCore& core) {
   for (const Seat& seat : seats_) {
     if (seat.begun) {
-      core.answer(named("WO", seat.watch->name()) + " ends G" + text_of(seat.told) + "\r\n");
+      core.answer(named("WO", seat.watch->name()) + " ends G" + position_text(seat.told) + "\r\n");
     }
   }
   leave(core);

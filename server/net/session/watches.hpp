@@ -45,7 +45,7 @@ class Watches {
     std::uint32_t answer = 0;  ///< the ticket of mw's answer
     bool begun = false;
     bool has_tidings = false;
-    FeedPosition told{};  ///< all changes up to it have been written
+    Position told{};  ///< all changes up to it have been written
   };
 
   [[nodiscard]] std::vector<Seat>::iterator find(std::string_view name) noexcept;

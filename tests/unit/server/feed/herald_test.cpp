@@ -41,16 +41,16 @@ class EpochSource final : public ChangeSource {
   explicit EpochSource(const Epochs& epochs) : epochs_(epochs) {}
   [[nodiscard]] std::uint64_t tag() const noexcept override { return 10; }
   [[nodiscard]] std::uint64_t through() const noexcept override { return epochs_.through; }
-  [[nodiscard]] FeedPosition oldest() const override { return {10, epochs_.complete_behind}; }
-  [[nodiscard]] sought seek(const FeedPosition& position) override {
+  [[nodiscard]] Position oldest() const override { return {10, epochs_.complete_behind}; }
+  [[nodiscard]] position_state seek(const Position& position) override {
     if (position.tag != 10 || position.epoch > epochs_.through) {
-      return sought::lost;
+      return position_state::lost;
     }
     if (position.epoch < epochs_.complete_behind) {
-      return sought::old;
+      return position_state::old;
     }
     at_ = position.epoch;
-    return sought::ok;
+    return position_state::ok;
   }
   [[nodiscard]] outcome next(ChangeEpoch& to) override {
     if (at_ < epochs_.complete_behind) {
@@ -88,7 +88,7 @@ struct HeraldTest : ::testing::Test {
       : herald{log, live, past, clock, nullptr, options, {}} {
     step();
   }
-  WatchRef watch(WatchForm form = {.shows = "c"}, std::optional<FeedPosition> from = {}) {
+  WatchRef watch(WatchForm form = {.shows = "c"}, std::optional<Position> from = {}) {
     auto made = std::make_shared<Watch>("w", std::move(form), from, 0);
     EXPECT_TRUE(herald.add(made));
     step();
@@ -206,7 +206,7 @@ TEST_F(HeraldTest, GoesOnBehindAPosition) {
     epochs.add({epochs.put("a", order)});
   }
   step();
-  const WatchRef all = watch({.shows = "c"}, FeedPosition{10, 2});
+  const WatchRef all = watch({.shows = "c"}, Position{10, 2});
   EXPECT_EQ(heard(all), "begun 2\r\n");
   step();  // once the connection has taken the answer
   EXPECT_EQ(heard(all), "WP ka c3\r\nmark 3\r\nWP ka c4\r\nmark 4\r\n");
@@ -219,11 +219,11 @@ TEST_F(HeraldTest, APositionThatCannotBeReadIsRefused) {
   epochs.add({epochs.put("a", 1)});
   epochs.add({epochs.put("a", 2)});
   step();
-  EXPECT_EQ(heard(watch({}, FeedPosition{11, 1})), "lost\r\n");
-  EXPECT_EQ(heard(watch({}, FeedPosition{10, 3})), "lost\r\n");
+  EXPECT_EQ(heard(watch({}, Position{11, 1})), "lost\r\n");
+  EXPECT_EQ(heard(watch({}, Position{10, 3})), "lost\r\n");
   epochs.trim(1);
-  EXPECT_EQ(heard(watch({}, FeedPosition{10, 0})), "old\r\n");
-  EXPECT_EQ(heard(watch({}, FeedPosition{10, 1})), "begun 1\r\n");
+  EXPECT_EQ(heard(watch({}, Position{10, 0})), "old\r\n");
+  EXPECT_EQ(heard(watch({}, Position{10, 1})), "begun 1\r\n");
   EXPECT_EQ(herald.counts().watches.load(), 1U);
 }
 
@@ -239,7 +239,7 @@ TEST_F(HeraldTest, AGapEndsLiveWatches) {
 }
 
 TEST_F(HeraldTest, TheLogHearsThatTheLastWatchEnded) {
-  EXPECT_EQ(heard(watch({}, FeedPosition{11, 1})), "lost\r\n");
+  EXPECT_EQ(heard(watch({}, Position{11, 1})), "lost\r\n");
   EXPECT_LE(next, clock.monotonic_ns());
   step();
   EXPECT_FALSE(log.wanted);

@@ -54,8 +54,8 @@ std::string keys_from(JournalTail& tail) {
 
 TEST(JournalRestart, AReaderGoesOnBehindItsPosition) {
   KeptDisk disk;
-  FeedPosition begin;
-  FeedPosition behind_a;
+  Position begin;
+  Position behind_a;
   {
     RecordedStore first{disk, kBegin};
     const auto tail = tail_of(disk, first);
@@ -70,15 +70,15 @@ TEST(JournalRestart, AReaderGoesOnBehindItsPosition) {
   const auto tail = tail_of(disk, second);
   EXPECT_NE(tail->tag(), begin.tag);
   set(second, "d");
-  ASSERT_EQ(tail->seek(begin), sought::ok);
+  ASSERT_EQ(tail->seek(begin), position_state::ok);
   EXPECT_EQ(keys_from(*tail), "a b+ c+ d none");
-  ASSERT_EQ(tail->seek(behind_a), sought::ok);
+  ASSERT_EQ(tail->seek(behind_a), position_state::ok);
   EXPECT_EQ(keys_from(*tail), "b+ c+ d none");
 }
 
 TEST(JournalRestart, APositionBehindWhatAStartFindsIsLost) {
   KeptDisk disk;
-  FeedPosition behind_b;
+  Position behind_b;
   std::unique_ptr<KeptDisk> before_b;
   {
     RecordedStore first{disk, kBegin};
@@ -91,14 +91,14 @@ TEST(JournalRestart, APositionBehindWhatAStartFindsIsLost) {
   RecordedStore second{*before_b, kBegin + 1'000'000};
   const auto tail = tail_of(*before_b, second);
   for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(tail->seek(behind_b), sought::lost) << "also when this process has such an epoch";
+    EXPECT_EQ(tail->seek(behind_b), position_state::lost) << "also when this process has such an epoch";
     set(second, "other" + std::to_string(i));
   }
 }
 
 TEST(JournalRestart, HistoryOutlivesTheProcess) {
   KeptDisk disk;
-  FeedPosition begin;
+  Position begin;
   for (const std::uint64_t history : {std::uint64_t{1} << 20U, std::uint64_t{0}}) {
     RecordedStore store{disk, kBegin + (history == 0 ? 2'000'000 : 0)};
     const auto tail = tail_of(disk, store);
@@ -110,13 +110,13 @@ TEST(JournalRestart, HistoryOutlivesTheProcess) {
     ASSERT_TRUE(store.checkpointer->begin());
     store.finish_checkpoint();
     settle(store);
-    EXPECT_EQ(tail->seek(begin), history != 0 ? sought::ok : sought::old);
+    EXPECT_EQ(tail->seek(begin), history != 0 ? position_state::ok : position_state::old);
   }
 }
 
 TEST(JournalRestart, AStartReadsHistoryForReadersAlone) {
   KeptDisk disk;
-  FeedPosition begin;
+  Position begin;
   {
     RecordedStore first{disk, kBegin};
     first.journal->set_history_bytes(1U << 20U);
@@ -135,7 +135,7 @@ TEST(JournalRestart, AStartReadsHistoryForReadersAlone) {
   EXPECT_GT(second.recovered.segments.size(), 3U);
   second.journal->set_history_bytes(1U << 20U);
   const auto tail = tail_of(disk, second);
-  ASSERT_EQ(tail->seek(begin), sought::ok);
+  ASSERT_EQ(tail->seek(begin), position_state::ok);
   const std::string keys = keys_from(*tail);
   EXPECT_TRUE(keys.starts_with("k0 k1 k2 ") && keys.ends_with(" k198 k199 none")) << keys;
 }

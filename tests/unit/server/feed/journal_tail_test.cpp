@@ -133,9 +133,9 @@ TEST_F(JournalTailTest, SeekGoesBehindAnyEpochThatIsThere) {
   fill(40);
   const auto tail = tail_of();
   EXPECT_EQ(told_by(*tail), "none") << "it begins with what comes";
-  EXPECT_EQ(tail->oldest(), (FeedPosition{kTag, 0}));
+  EXPECT_EQ(tail->oldest(), (Position{kTag, 0}));
   for (const std::uint64_t epoch : {0U, 17U, 39U, 40U, 1U}) {
-    ASSERT_EQ(tail->seek({kTag, epoch}), sought::ok);
+    ASSERT_EQ(tail->seek({kTag, epoch}), position_state::ok);
     EXPECT_EQ(told_in_short(*tail),
               epoch == 40 ? "0 to 0, none" : std::to_string(epoch + 1) + " to 40, none");
   }
@@ -149,14 +149,14 @@ TEST_F(JournalTailTest, SeekRefusesPositionsOfOtherHistoriesAndStandsWhereItStoo
   Lineage lineage;
   lineage.begin(kEarlier, 1);
   const auto tail = tail_of(lineage);
-  ASSERT_EQ(tail->seek({kTag, 11}), sought::ok);
-  EXPECT_EQ(tail->seek({0xBAD, 11}), sought::lost);
-  EXPECT_EQ(tail->seek({kEarlier, 10}), sought::lost) << "that process lost its epoch 10";
-  EXPECT_EQ(tail->seek({kTag, 99}), sought::lost);
-  EXPECT_EQ(tail->seek({kTag, 3}), sought::old);
-  EXPECT_EQ(tail->seek({kEarlier, 3}), sought::old);
+  ASSERT_EQ(tail->seek({kTag, 11}), position_state::ok);
+  EXPECT_EQ(tail->seek({0xBAD, 11}), position_state::lost);
+  EXPECT_EQ(tail->seek({kEarlier, 10}), position_state::lost) << "that process lost its epoch 10";
+  EXPECT_EQ(tail->seek({kTag, 99}), position_state::lost);
+  EXPECT_EQ(tail->seek({kTag, 3}), position_state::old);
+  EXPECT_EQ(tail->seek({kEarlier, 3}), position_state::old);
   EXPECT_EQ(told_in_short(*tail), "12 to 12, none");
-  ASSERT_EQ(tail->seek({kEarlier, 9}), sought::ok);
+  ASSERT_EQ(tail->seek({kEarlier, 9}), position_state::ok);
   EXPECT_EQ(told_in_short(*tail), "10 to 12, none");
 }
 
@@ -164,15 +164,15 @@ TEST_F(JournalTailTest, WhatATruncationRemovedIsOld) {
   open();
   fill(40);
   const auto tail = tail_of();
-  ASSERT_EQ(tail->seek({kTag, 2}), sought::ok);
+  ASSERT_EQ(tail->seek({kTag, 2}), position_state::ok);
   journal->truncate(30);
   settle();
   EXPECT_EQ(told_by(*tail), "old");
   EXPECT_THAT(tail->why(), ::testing::HasSubstr("epoch 3"));
-  EXPECT_EQ(tail->seek({kTag, 2}), sought::old);
-  const FeedPosition oldest = tail->oldest();
+  EXPECT_EQ(tail->seek({kTag, 2}), position_state::old);
+  const Position oldest = tail->oldest();
   EXPECT_LT(oldest.epoch, 30U);
-  ASSERT_EQ(tail->seek(oldest), sought::ok);
+  ASSERT_EQ(tail->seek(oldest), position_state::ok);
   EXPECT_EQ(told_in_short(*tail), std::to_string(oldest.epoch + 1) + " to 40, none");
 }
 
@@ -180,7 +180,7 @@ TEST_F(JournalTailTest, ASegmentMayBeRecycledUnderItsReader) {
   open();
   fill(30);
   const auto tail = tail_of();
-  ASSERT_EQ(tail->seek({kTag, 0}), sought::ok);
+  ASSERT_EQ(tail->seek({kTag, 0}), position_state::ok);
   ChangeEpoch epoch;
   ASSERT_EQ(tail->next(epoch), outcome::epoch);
   journal->truncate(journal->epochs().durable());
@@ -206,14 +206,14 @@ TEST_F(JournalTailTest, AHoleIsNeverPassedOver) {
   std::string& bytes = bytes_of(3);
   for (const std::size_t at : {kPageBytes + 20, kPageBytes + kCommitBlockBytes + 100, std::size_t{20}}) {
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
-    ASSERT_EQ(tail->seek({kTag, 0}), sought::ok);
+    ASSERT_EQ(tail->seek({kTag, 0}), position_state::ok);
     const std::string told = told_in_short(*tail);
     EXPECT_THAT(told, ::testing::StartsWith("1 to ")) << at;
     EXPECT_THAT(told, ::testing::EndsWith(", old")) << at;
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
   }
   disk.files.erase("journal/" + segment_name(3));
-  ASSERT_EQ(tail->seek({kTag, 0}), sought::ok);
+  ASSERT_EQ(tail->seek({kTag, 0}), position_state::ok);
   EXPECT_THAT(told_in_short(*tail), ::testing::EndsWith(", old"));
 }
 
@@ -230,10 +230,10 @@ TEST_F(JournalTailTest, AFailedWriteEndsTheHistoryBeforeIt) {
   settle();
   commit("c");
   EXPECT_EQ(told_by(*tail), "old");
-  EXPECT_EQ(tail->seek({kTag, 1}), sought::old);
-  const FeedPosition oldest = tail->oldest();
+  EXPECT_EQ(tail->seek({kTag, 1}), position_state::old);
+  const Position oldest = tail->oldest();
   EXPECT_EQ(oldest.epoch, 2U);
-  ASSERT_EQ(tail->seek(oldest), sought::ok);
+  ASSERT_EQ(tail->seek(oldest), position_state::ok);
   EXPECT_THAT(told_by(*tail), ::testing::StartsWith("3: b; "));
 }
 
@@ -252,9 +252,9 @@ TEST_F(JournalTailTest, SegmentsWithoutMarksOfBatchesAreOld) {
   Lineage lineage;
   lineage.begin(kEarlier, 1);
   const auto tail = tail_of(lineage);
-  EXPECT_EQ(tail->oldest(), (FeedPosition{kTag, 2}));
-  EXPECT_EQ(tail->seek({kEarlier, 1}), sought::old);
-  ASSERT_EQ(tail->seek({kEarlier, 2}), sought::ok);
+  EXPECT_EQ(tail->oldest(), (Position{kTag, 2}));
+  EXPECT_EQ(tail->seek({kEarlier, 1}), position_state::old);
+  ASSERT_EQ(tail->seek({kEarlier, 2}), position_state::ok);
   EXPECT_EQ(told_by(*tail), "3: a; none");
 }
 
@@ -273,9 +273,9 @@ TEST_F(JournalTailTest, GroupsThatAStartCutAreNotTold) {
   lineage.begin(kEarlier, 1);
   make();
   const auto tail = tail_of(lineage);
-  ASSERT_EQ(tail->seek({kEarlier, 0}), sought::ok);
+  ASSERT_EQ(tail->seek({kEarlier, 0}), position_state::ok);
   EXPECT_EQ(told_by(*tail), "1: a; none");
-  EXPECT_EQ(tail->seek({kEarlier, 2}), sought::lost);
+  EXPECT_EQ(tail->seek({kEarlier, 2}), position_state::lost);
   EXPECT_EQ(journal->open(), "");
   commit("new");
   EXPECT_EQ(told_by(*tail), "2: new; none");
@@ -288,10 +288,10 @@ TEST_F(JournalTailTest, HistoryStaysBehindACheckpoint) {
   const auto tail = tail_of();
   journal->truncate(55);
   settle();
-  const FeedPosition oldest = tail->oldest();
+  const Position oldest = tail->oldest();
   EXPECT_GT(oldest.epoch, 0U);
   EXPECT_LT(oldest.epoch, 40U);
-  ASSERT_EQ(tail->seek(oldest), sought::ok);
+  ASSERT_EQ(tail->seek(oldest), position_state::ok);
   EXPECT_EQ(told_in_short(*tail), std::to_string(oldest.epoch + 1) + " to 60, none");
   EXPECT_LT(journal->segments().needed_bytes() + 3 * kSegmentBytes, journal->segments().total_bytes());
 }

@@ -47,7 +47,7 @@ struct MemoryLogTest : ::testing::Test {
     }
     step();
     ASSERT_TRUE(log.is_on());
-    ASSERT_EQ(source.seek({5, source.through()}), sought::ok);
+    ASSERT_EQ(source.seek({5, source.through()}), position_state::ok);
   }
   void remove(std::size_t worker, std::string_view key, std::uint64_t order) {
     commits.pass({.change = Change::gone(cause::deleted, order), .key = key}, machine[worker]);
@@ -103,7 +103,7 @@ TEST_F(MemoryLogTest, EachStepOfSwitchingOnWaitsForAllWorkers) {
   rounds();
   step();
   EXPECT_TRUE(log.is_on());
-  EXPECT_EQ(source.oldest(), (FeedPosition{5, log.passed()}));
+  EXPECT_EQ(source.oldest(), (Position{5, log.passed()}));
 }
 
 TEST_F(MemoryLogTest, GivesTheRecordsOfAnEpochOnceAllWorkersHavePassedIt) {
@@ -155,9 +155,9 @@ TEST_F(MemoryLogTest, BatchesAreMarked) {
 TEST_F(MemoryLogTest, PositionsAreJudged) {
   turn_on();
   const std::uint64_t first = log.passed();
-  EXPECT_EQ(source.seek({6, first}), sought::lost);
-  EXPECT_EQ(source.seek({5, first + 1}), sought::lost);
-  EXPECT_EQ(source.seek({5, first - 1}), sought::old);
+  EXPECT_EQ(source.seek({6, first}), position_state::lost);
+  EXPECT_EQ(source.seek({5, first + 1}), position_state::lost);
+  EXPECT_EQ(source.seek({5, first - 1}), position_state::old);
 }
 
 TEST_F(MemoryLogTest, SwitchesOffOnceNobodyWatchesForAWhile) {
@@ -175,7 +175,7 @@ TEST_F(MemoryLogTest, SwitchesOffOnceNobodyWatchesForAWhile) {
   EXPECT_FALSE(commits.heard());
   const std::uint64_t before = log.passed();
   turn_on();
-  EXPECT_EQ(source.seek({5, before}), sought::old) << "nothing was recorded in between";
+  EXPECT_EQ(source.seek({5, before}), position_state::old) << "nothing was recorded in between";
 }
 
 struct SmallRing : MemoryLogTest {
@@ -195,7 +195,7 @@ TEST_F(SmallRing, AnEpochThatIsTooLargeIsAGap) {
   EXPECT_EQ(log.gaps(), 1U);
   ChangeEpoch epoch;
   EXPECT_EQ(source.next(epoch), ChangeSource::outcome::old);
-  EXPECT_EQ(source.seek({5, log.passed()}), sought::ok);
+  EXPECT_EQ(source.seek({5, log.passed()}), position_state::ok);
 }
 
 }  // namespace
