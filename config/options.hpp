@@ -274,9 +274,11 @@ struct ClusterOptions {
 
 /// Watches of ranges.
 struct WatchOptions {
-  std::uint32_t most = 10'000;           ///< watches of all connections
-  std::size_t memory_bytes = 0;          ///< of lines that clients have not read; 0: 1/64 of the memory limit
-  std::size_t ring_bytes = 32U << 20U;   ///< of recent changes, where there is no directory
+  std::uint32_t most = 10'000;          ///< watches of all connections
+  std::size_t memory_bytes = 0;         ///< of lines that clients have not read; 0: 1/64 of the memory limit
+  std::size_t ring_bytes = 32U << 20U;  ///< of recent changes, where there is no directory
+  std::uint64_t history_bytes = std::uint64_t{256}
+                                << 20U;  ///< of the journal, beyond what checkpoints need, with a directory
   std::uint32_t linger_ms = 60'000;      ///< changes are recorded for so long after the last watch
   std::uint32_t mark_ms = 1000;          ///< between two marks of a watch without changes
   std::size_t value_bytes = 64U << 10U;  ///< larger values are not told

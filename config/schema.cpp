@@ -410,6 +410,7 @@ void visit_schema(SchemaVisitor& visitor, DaemonOptions& options) {
     ranged(section, "most", options.watch.most, kCount, {0, 1'000'000});
     ranged(section, "memory", options.watch.memory_bytes, kSize, {1_MiB, 1_TiB, "auto"});
     ranged(section, "ring", options.watch.ring_bytes, kSize, {1_MiB, 1_TiB});
+    ranged(section, "history", options.watch.history_bytes, kSize, {0, 64_TiB});
     ranged(section, "linger", options.watch.linger_ms, kDuration, {0, 3600_s});
     ranged(section, "mark", options.watch.mark_ms, kDuration, {10, 60_s});
     ranged(section, "value_bytes", options.watch.value_bytes, kSize, {0, 1_MiB});

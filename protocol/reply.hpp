@@ -90,11 +90,11 @@ inline constexpr std::string_view kNoWatchState =
     "CLIENT_ERROR mw does not send the state yet: begin the watch without S, then read the range by mr\r\n";
 inline constexpr std::string_view kWatchesAlready = "CLIENT_ERROR this name watches already\r\n";
 inline constexpr std::string_view kBadPosition = "CLIENT_ERROR bad position\r\n";
-inline constexpr std::string_view kNoExpiredWatch = "CLIENT_ERROR watch.expired is off\r\n";
+inline constexpr std::string_view kNoExpiredWatch =
+    "CLIENT_ERROR mw does not tell of expiry yet: leave x out of M\r\n";
 inline constexpr std::string_view kTooManyWatches = "SERVER_ERROR too many watches\r\n";
 inline constexpr std::string_view kWatchNeverBegan = "SERVER_ERROR the watch ended before it began\r\n";
-inline constexpr std::string_view kNoWatches =
-    "SERVER_ERROR mw works on a server without durability.directory and cluster only\r\n";
+inline constexpr std::string_view kNoWatches = "SERVER_ERROR mw does not work in a cluster\r\n";
 /// For mc and mx with X, and for mt: more keys than A, or the server, allows.
 inline constexpr std::string_view kTooManyKeys = "CLIENT_ERROR too many keys in the range\r\n";
 

@@ -178,18 +178,23 @@ void write_watches(Exposition& out, const ServingParts& parts) {
   };
   one(type::gauge, "mxkv_range_watches", "Watches of ranges (mw).", load(counts.watches));
   one(type::gauge, "mxkv_range_watches_behind",
-      "Watches of ranges that get their lines from the ring, because their clients read too slowly or "
+      "Watches of ranges that read the log for themselves, because their clients read too slowly or "
       "returned.",
       load(counts.behind));
   one(type::gauge, "mxkv_range_watch_unread_bytes", "Bytes of lines that clients with watches have not read.",
       feed != nullptr ? feed->herald().frame_bytes() : 0);
   one(type::gauge, "mxkv_range_watch_ring_bytes", "Bytes of recent changes that are kept for watches.",
-      feed != nullptr ? feed->log().ring_bytes() : 0);
+      feed != nullptr ? feed->ring_bytes() : 0);
+  one(type::gauge, "mxkv_range_watch_history_bytes",
+      "Bytes of the journal that no checkpoint needs, and that are kept for watches.",
+      feed != nullptr ? feed->history_bytes() : 0);
   one(type::counter, "mxkv_range_watch_changes", "Changes read for watches of ranges.", load(counts.changes));
   one(type::counter, "mxkv_range_watch_lines", "Changes told to watches of ranges, once a watch.",
       load(counts.told));
   one(type::counter, "mxkv_range_watches_fallen_behind",
       "Times that a watch of a range fell behind, because its client read too slowly.", load(counts.falls));
+  one(type::counter, "mxkv_range_watch_gaps",
+      "Gaps in the log of changes, each of which ended all watches of ranges.", load(counts.gaps));
   one(type::counter, "mxkv_range_watches_old",
       "Watches of ranges that ended, or did not begin, because the changes behind their position are gone.",
       load(counts.old));

@@ -104,8 +104,8 @@ Parts::Parts(const config::DaemonOptions& options, runtime::RuntimeOptions resol
                            runtime, store, durable->log)),
       cluster(joined == nullptr ? nullptr
                                 : std::make_unique<ClusterParts>(options, *joined, runtime, store, log)),
-      feed(durable != nullptr || joined != nullptr ? nullptr
-                                                   : std::make_unique<Feed>(runtime, store, options.watch)),
+      feed(joined != nullptr ? nullptr
+                             : std::make_unique<Feed>(runtime, store, durability.get(), options.watch)),
       credentials(known),
       statistics(runtime, store, options, credentials),
       administration(runtime, statistics, log, steered, options.server, config_inbox),
@@ -155,6 +155,9 @@ runtime::Result<bool> Parts::start() {
 }
 
 void Parts::end() {
+  if (feed != nullptr) {
+    feed->stop();
+  }
   runtime.stop();
   if (durability != nullptr) {
     durability->finish();

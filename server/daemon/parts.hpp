@@ -69,7 +69,7 @@ struct Parts {
   Store store;
   std::unique_ptr<Durability> durability;  ///< null: there is no journal
   std::unique_ptr<ClusterParts> cluster;   ///< null: there is no cluster
-  std::unique_ptr<Feed> feed;              ///< null: there is a journal or a cluster
+  std::unique_ptr<Feed> feed;              ///< null: there is a cluster
   Credentials& credentials;
   Statistics statistics;
   ConfigInbox config_inbox;

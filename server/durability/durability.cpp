@@ -170,6 +170,12 @@ void Durability::changed() {
   if (wake_ == nullptr) {
     return;  // the start is not complete
   }
+  {
+    const std::scoped_lock lock{reader_mutex_};
+    if (reader_) {
+      reader_();
+    }
+  }
   keeper_->journal_changed();
   const JournalWriter& writer = journal_->writer();
   if (const std::uint64_t failures = writer.failures(); failures != failures_) [[unlikely]] {
@@ -193,6 +199,11 @@ void Durability::changed() {
     }
     refusal_ = std::move(refusal);
   }
+}
+
+void Durability::tell_reader(std::function<void()> changed) {
+  const std::scoped_lock lock{reader_mutex_};
+  reader_ = std::move(changed);
 }
 
 void Durability::apply(const config::DurabilityOptions& options) {

@@ -119,6 +119,13 @@ class Durability {
   [[nodiscard]] const CommitEpochs& epochs() const noexcept { return journal_->epochs(); }
   /// Keeps so many bytes of the journal that no checkpoint needs.
   void keep_history(std::uint64_t bytes) noexcept { journal_->set_history_bytes(bytes); }
+  /// Bytes of the journal that no checkpoint needs.
+  [[nodiscard]] std::uint64_t history_bytes() const noexcept { return journal_->segments().history_bytes(); }
+  /// The records up to `epoch`, which is at most the current one, are written now, in any mode.
+  void need(std::uint64_t epoch) noexcept { journal_->need(epoch); }
+  /// `changed` is called on the writer's thread after each group and each failure. Empty: nobody reads; once this
+  /// returns, the function before is not called any more.
+  void tell_reader(std::function<void()> changed);
 
  private:
   void tell(const Recovered& found, double seconds);
@@ -130,6 +137,8 @@ class Durability {
   DurabilityLog& log_;
   HeldDirectory held_;
   config::DurabilityOptions options_;  ///< under mutex_
+  std::mutex reader_mutex_;            ///< guards reader_
+  std::function<void()> reader_;
   mutable std::mutex mutex_;
   std::uint64_t recovered_items_ = 0;
   std::uint64_t recovery_ms_ = 0;

@@ -50,11 +50,13 @@ class ChangeSource {
 
   /// Continues behind `position`. Not ok: the source stands where it stood.
   [[nodiscard]] virtual position_state seek(const Position& position) = 0;
+  /// Continues behind the last epoch that counts, and returns it.
+  virtual std::uint64_t seek_end() = 0;
 
   enum class outcome : std::uint8_t {
     epoch,  ///< `to` holds the next epoch
     none,   ///< no further epoch counts yet
-    old,    ///< the next epoch is gone: seek() must follow
+    old,    ///< the next epoch is gone: seek() or seek_end() must follow
   };
   /// The next epoch that has records. Never waits for another thread; a source of files may read them.
   [[nodiscard]] virtual outcome next(ChangeEpoch& to) = 0;

@@ -31,25 +31,60 @@ std::size_t frame_bytes(const config::WatchOptions& options, std::size_t limit_b
 
 }  // namespace
 
-Feed::Feed(runtime::Runtime& runtime, Store& store, const config::WatchOptions& options)
-    : thread_(runtime.clock(), [this](std::uint64_t now_ns) { return herald_.step(now_ns); }),
-      log_(workers_of(runtime), store.tree().commits(), runtime.clock(), &runtime.budget(),
-           {.tag = draw_tag({}),
-            .ring_bytes = options.ring_bytes,
-            .value_bytes = options.value_bytes,
-            .linger_ns = options.linger_ms * kNsPerMs},
-           {.wake = [this] { thread_.wake(); },
-            .wake_worker = [this](std::size_t worker) { wake_worker(worker); }}),
-      live_(log_),
-      past_(log_),
-      herald_(log_, live_, past_, runtime.clock(), &runtime.budget(),
-              {.workers = runtime.worker_count(),
-               .most_watches = options.most,
-               .memory_bytes = frame_bytes(options, runtime.budget().limit_bytes()),
-               .value_bytes = options.value_bytes,
-               .mark_ns = options.mark_ms * kNsPerMs},
-              {.wake = [this] { thread_.wake(); },
-               .wake_worker = [this](std::size_t worker) { wake_worker(worker); }}) {}
+Feed::Feed(runtime::Runtime& runtime, Store& store, Durability* durability,
+           const config::WatchOptions& options)
+    : durability_(durability),
+      thread_(runtime.clock(), [this](std::uint64_t now_ns) { return herald_->step(now_ns); }) {
+  if (durability != nullptr) {
+    begin_log(*durability, options);
+  } else {
+    begin_log(runtime, store, options);
+  }
+  FeedSwitch& log = memory_ != nullptr ? static_cast<FeedSwitch&>(*memory_) : *journal_;
+  herald_ = std::make_unique<Herald>(
+      log, *live_, *past_, runtime.clock(), &runtime.budget(),
+      HeraldOptions{.workers = runtime.worker_count(),
+                    .most_watches = options.most,
+                    .memory_bytes = frame_bytes(options, runtime.budget().limit_bytes()),
+                    .value_bytes = options.value_bytes,
+                    .mark_ns = options.mark_ms * kNsPerMs},
+      HeraldHooks{.wake = [this] { thread_.wake(); },
+                  .wake_worker = [this](std::size_t worker) { wake_worker(worker); }});
+}
+
+Feed::~Feed() {
+  stop();
+  if (durability_ != nullptr) {
+    durability_->tell_reader({});
+  }
+}
+
+void Feed::begin_log(runtime::Runtime& runtime, Store& store, const config::WatchOptions& options) {
+  memory_ = std::make_unique<MemoryLog>(
+      workers_of(runtime), store.tree().commits(), runtime.clock(), &runtime.budget(),
+      MemoryLogOptions{.tag = draw_tag({}),
+                       .ring_bytes = options.ring_bytes,
+                       .value_bytes = options.value_bytes,
+                       .linger_ns = options.linger_ms * kNsPerMs},
+      MemoryLogHooks{.wake = [this] { thread_.wake(); },
+                     .wake_worker = [this](std::size_t worker) { wake_worker(worker); }});
+  live_ = std::make_unique<RingSource>(*memory_);
+  past_ = std::make_unique<RingSource>(*memory_);
+}
+
+// History is asked for before the journal begins: else its first step would give the history on disk back.
+void Feed::begin_log(Durability& durability, const config::WatchOptions& options) {
+  durability.keep_history(options.history_bytes);
+  const CommitEpochs& epochs = durability.epochs();
+  journal_ = std::make_unique<JournalLog>(
+      epochs, JournalLogHooks{.need = [&durability](std::uint64_t epoch) { durability.need(epoch); },
+                              .tag_is_kept = [&durability] { return durability.manifest_is_kept(); },
+                              .wake = [this] { thread_.wake(); }});
+  const TailOptions tail = tail_options(durability.manifest(), epochs);
+  live_ = std::make_unique<JournalTail>(durability.disk(), tail);
+  past_ = std::make_unique<JournalTail>(durability.disk(), tail);
+  durability.tell_reader([this] { journal_->changed(); });
+}
 
 void Feed::start(std::function<void(std::size_t)> wake_worker) {
   wake_worker_ = std::move(wake_worker);

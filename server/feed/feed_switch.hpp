@@ -23,8 +23,9 @@ class FeedSwitch {
   [[nodiscard]] virtual bool step(std::uint64_t now_ns) = 0;
   /// The latest time for the next step(); kNever: not before others wake the herald.
   [[nodiscard]] virtual std::uint64_t next_step_ns() const noexcept = 0;
-  /// The epoch that a mark has to wait for: all that took effect before the call is in it or before it. Any thread.
-  [[nodiscard]] virtual std::uint64_t last_recorded() const noexcept = 0;
+  /// The epoch that a mark has to wait for: all that took effect before the call is in it or before it. The log closes
+  /// it without delay. Any thread.
+  [[nodiscard]] virtual std::uint64_t need_recorded() noexcept = 0;
 
  protected:
   ~FeedSwitch() = default;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/base/assert.hpp"
 #include "server/feed/watch_lines.hpp"
 
 namespace mxkv::server {
@@ -35,7 +34,7 @@ bool Herald::add(WatchRef watch) {
     counts_.watches.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
-  send({.is = Letter::what::add, .watch = std::move(watch), .target = log_.last_recorded()});
+  send({.is = Letter::what::add, .watch = std::move(watch), .target = log_.need_recorded()});
   return true;
 }
 
@@ -47,7 +46,7 @@ void Herald::mark(WatchRef watch, std::string opaque) {
   send({.is = Letter::what::mark,
         .watch = std::move(watch),
         .opaque = std::move(opaque),
-        .target = log_.last_recorded()});
+        .target = log_.need_recorded()});
 }
 
 std::vector<WatchRef> Herald::take_news(std::size_t worker) {
@@ -69,13 +68,13 @@ std::uint64_t Herald::step(std::uint64_t now_ns) {
   std::uint64_t next = log_.next_step_ns();
   if (on_) {
     if (!was_on) {
-      told_ = live_.through();
-      seek_end();
+      told_ = live_.seek_end();
     }
     const std::uint64_t now_us = clock_.steady_us(now_ns);
     tell_live(now_us);
     begin_waiting();
-    bool goes_on = serve_behind(now_us);
+    bool goes_on = live_.through() > told_;
+    goes_on = serve_behind(now_us) || goes_on;
     give_marks(now_ns);
     goes_on = shed() || goes_on;
     next = goes_on ? now_ns
@@ -128,7 +127,7 @@ void Herald::begin(const WatchRef& watch) {
     found = from.epoch > told_ ? position_state::lost : past_.seek(from);
   }
   if (found != position_state::ok) {
-    end(watch, found == position_state::old ? watch_end::old : watch_end::lost);
+    end(watch, found == position_state::old ? watch_end::old : watch_end::lost, past_.oldest());
     return;
   }
   std::unique_ptr<Channel>& channel = channels_[watch->form()];
@@ -189,46 +188,44 @@ void Herald::detach(const WatchRef& watch) {
   }
 }
 
-void Herald::end(const WatchRef& watch, watch_end why) {
+void Herald::end(const WatchRef& watch, watch_end why, const Position& oldest) {
   detach(watch);
   count(why == watch_end::old ? counts_.old : counts_.lost);
-  give(watch, {.is = Tiding::what::over, .end = why, .position = past_.oldest()});
+  give(watch, {.is = Tiding::what::over, .end = why, .position = oldest});
 }
 
 // -- live watches
 
+// Epochs that come to count meanwhile wait for the next step, so that workers hear of these ones first.
 void Herald::tell_live(std::uint64_t now_us) {
-  for (;;) {
-    const std::uint64_t through = live_.through();  // before next(): all up to it is given or has no records
+  const std::uint64_t through = live_.through();  // before next(): all up to it is given or has no records
+  while (told_ < through) {
     switch (live_.next(epoch_)) {
       case ChangeSource::outcome::epoch:
         dispatch(now_us);
         told_ = epoch_.number;
+        static_cast<void>(shed());  // serve_behind() follows
         break;
       case ChangeSource::outcome::old:
+        count(counts_.gaps);
         end_all();
-        told_ = std::max(through, live_.oldest().epoch);
-        seek_end();
+        told_ = live_.seek_end();
         break;
       case ChangeSource::outcome::none:
-        told_ = std::max(told_, through);
-        return;
+        told_ = through;
+        break;
     }
   }
 }
 
-void Herald::seek_end() {
-  const position_state found = live_.seek({live_.tag(), told_});
-  MXKV_ASSERT(found == position_state::ok, "a log has its own end");
-}
-
 void Herald::end_all() {
+  const Position oldest = past_.oldest();
   std::vector<WatchRef> all;
   for (const auto& [form, channel] : channels_) {
     all.insert(all.end(), channel->live.begin(), channel->live.end());
   }
   for (const WatchRef& watch : all) {
-    end(watch, watch_end::old);
+    end(watch, watch_end::old, oldest);
   }
 }
 

@@ -19,7 +19,8 @@
 // channel and is *behind*: the herald reads the log for it alone, a part at a time, once its connection has taken all,
 // and puts it back when it has caught up. Where the log has no more: the watch ends as `old`.
 //
-// The herald waits for nothing. One thread calls step() (herald_thread.hpp); the simulation calls it between other steps.
+// The herald waits for no other thread; a log on disk may let it wait for the disk. One thread calls step()
+// (herald_thread.hpp); the simulation calls it between other steps.
 #pragma once
 
 #include <atomic>
@@ -121,12 +122,11 @@ class Herald {
   void begin_waiting();
   void begin(const WatchRef& watch);
   void detach(const WatchRef& watch);
-  void end(const WatchRef& watch, watch_end why);
+  void end(const WatchRef& watch, watch_end why, const Position& oldest);
   void become_live(const WatchRef& watch);
   void fall_behind(const WatchRef& watch);
   void leave_live(const WatchRef& watch);
   void tell_live(std::uint64_t now_us);
-  void seek_end();
   void dispatch(std::uint64_t now_us);
   void end_all();
   void rank();

@@ -60,14 +60,14 @@ bool Herald::serve_behind(std::uint64_t now_us) {
 bool Herald::read_for(const WatchRef& watch, std::uint64_t now_us) {
   Watch::Desk& desk = watch->herald;
   if (past_.seek({live_.tag(), desk.told}) != position_state::ok) {
-    end(watch, watch_end::old);
+    end(watch, watch_end::old, past_.oldest());
     return false;
   }
   const std::size_t most = std::min(kPartBytes, options_.memory_bytes / (2 * behind_.size()));
   for (std::size_t bytes = 0; bytes <= most && desk.told < told_;) {
     switch (past_.next(epoch_)) {
       case ChangeSource::outcome::old:
-        end(watch, watch_end::old);
+        end(watch, watch_end::old, past_.oldest());
         return false;
       case ChangeSource::outcome::none:
         desk.told = told_;

@@ -16,6 +16,7 @@ struct HeraldCounts {
   std::atomic<std::uint64_t> changes{0};  ///< read
   std::atomic<std::uint64_t> lines{0};    ///< written, once for all watches of a form
   std::atomic<std::uint64_t> told{0};     ///< lines handed to watches
+  std::atomic<std::uint64_t> gaps{0};     ///< times that the next epoch was gone: all live watches ended
   std::atomic<std::uint64_t> falls{0};    ///< watches that fell behind
   std::atomic<std::uint64_t> old{0};      ///< watches that ended since their changes are gone
   std::atomic<std::uint64_t> lost{0};     ///< requests with a position of another history

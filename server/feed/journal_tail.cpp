@@ -55,14 +55,25 @@ std::vector<JournalTail::Live> JournalTail::live_segments() const {
     }
   }
   std::ranges::sort(numbers, std::ranges::greater{});
+  std::erase_if(headers_, [&](const auto& known) {
+    return !std::ranges::binary_search(numbers, known.first, std::ranges::greater{});
+  });
   // Groups count below the first epoch of each later segment: those behind it were cut by a start. A segment of an
   // earlier process has none of this process's epochs, also while this process has not begun a segment yet.
   const std::uint64_t own_first = options_.lineage.entries().back().first;
   std::vector<Live> live;
   std::uint64_t limit = kNoLimit;
   for (const std::uint64_t number : numbers) {
-    Live one;
-    if (!read_header(number, one.header) || one.header.first_epoch >= limit) {
+    auto known = headers_.find(number);
+    if (known == headers_.end()) {
+      SegmentHeader header;
+      if (!read_header(number, header)) {
+        continue;
+      }
+      known = headers_.emplace(number, header).first;
+    }
+    Live one{.header = known->second};
+    if (one.header.first_epoch >= limit) {
       continue;
     }
     one.limit = one.header.first_epoch < own_first ? std::min(limit, own_first) : limit;
@@ -86,14 +97,32 @@ Position JournalTail::oldest() const {
 }
 
 position_state JournalTail::seek(const Position& position) {
+  if (position.tag == tag() && position.epoch == at_ && file_ != nullptr) {
+    return position_state::ok;  // a reader that goes on; next() tells if the file was recycled
+  }
   const position_state state = options_.lineage.judge(position.tag, position.epoch,
                                                       {.oldest = oldest().epoch, .last = options_.closed()});
   if (state == position_state::ok) {
+    leave();
     at_ = position.epoch;
-    has_chain_ = false;
-    file_.reset();
   }
   return state;
+}
+
+std::uint64_t JournalTail::seek_end() {
+  leave();
+  return at_ = through();
+}
+
+void JournalTail::leave() {
+  if (file_ != nullptr && has_chain_) {
+    places_.push_back({.number = number_, .epoch = at_, .offset = offset_, .chain = chain_});
+    if (places_.size() > kMostPlaces) {
+      places_.pop_front();
+    }
+  }
+  has_chain_ = false;
+  file_.reset();
 }
 
 ChangeSource::outcome JournalTail::next(ChangeEpoch& to) {
@@ -155,7 +184,15 @@ bool JournalTail::open(std::uint64_t epoch) {
   chain_ = header.chain_before;
   offset_ = kPageBytes;
   buffer_bytes_ = 0;
-  return skip_to(header.first_epoch, epoch);
+  std::uint64_t next = header.first_epoch;
+  for (const Place& place : places_) {
+    if (place.number == number_ && place.epoch < epoch && place.epoch >= next) {
+      next = place.epoch + 1;
+      offset_ = place.offset;
+      chain_ = place.chain;
+    }
+  }
+  return skip_to(next, epoch);
 }
 
 /// Walks over the commit blocks of the epochs from `first` on.
@@ -219,8 +256,8 @@ std::string_view JournalTail::window(std::uint64_t bytes) {
   if (!has) {
     const std::size_t ahead = through() - at_ > kNearEpochs ? kFarBytes : kNearBytes;
     const std::size_t wanted = std::max<std::size_t>(bytes, ahead);
-    if (buffer_.size() < wanted) {
-      buffer_.resize(wanted);
+    if (buffer_.size() < wanted || buffer_.size() / 4 > std::max(wanted, kFarBytes)) {
+      std::vector<char>(wanted).swap(buffer_);  // large groups are rare, and their memory is not kept
     }
     const DiskReader::Read read = file_->read_at(std::span{buffer_}.first(wanted), offset_);
     buffer_at_ = offset_;
@@ -259,6 +296,7 @@ bool JournalTail::take(const ScannedGroup& group, ChangeEpoch& to) {
 
 bool JournalTail::fail(std::uint64_t epoch, std::string_view why) {
   why_ = options_.folder + ": epoch " + std::to_string(epoch) + ": " + std::string{why};
+  file_.reset();
   return false;
 }
 

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,6 +54,7 @@ class JournalTail final : public ChangeSource {
   [[nodiscard]] std::uint64_t through() const noexcept override { return options_.durable(); }
   [[nodiscard]] Position oldest() const override;
   [[nodiscard]] position_state seek(const Position& position) override;
+  std::uint64_t seek_end() override;
   [[nodiscard]] outcome next(ChangeEpoch& to) override;
 
   /// Why next() answered `old`, for a log: "journal/0000000000000011.mxj: epoch 51 ...".
@@ -65,8 +67,19 @@ class JournalTail final : public ChangeSource {
     std::uint64_t limit = 0;
   };
 
+  /// Where a reader left a segment: behind the group of `epoch`.
+  struct Place {
+    std::uint64_t number = 0;
+    std::uint64_t epoch = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t chain = 0;
+  };
+  /// About as many readers as may take turns without a walk from a segment's first group each time.
+  static constexpr std::size_t kMostPlaces = 256;
+
   [[nodiscard]] bool read_header(std::uint64_t number, SegmentHeader& header) const;
   [[nodiscard]] std::vector<Live> live_segments() const;
+  void leave();
   [[nodiscard]] bool open(std::uint64_t epoch);
   [[nodiscard]] bool skip_to(std::uint64_t first, std::uint64_t epoch);
   [[nodiscard]] const char* read_mark(CommitMark& mark, std::uint64_t epoch);
@@ -90,6 +103,8 @@ class JournalTail final : public ChangeSource {
   std::uint64_t buffer_at_ = 0;     ///< offset in the segment of the buffer's first byte
   std::size_t buffer_bytes_ = 0;    ///< that were read
   std::deque<std::string> joined_;  ///< values apart of several pieces
+  std::deque<Place> places_;        ///< the latest last
+  mutable std::map<std::uint64_t, SegmentHeader> headers_;  ///< by number: no number gets another header
   std::string why_;
 };
 

@@ -213,7 +213,6 @@ void MemoryLog::collect() {
     }
   }
   if (!fits) {
-    gaps_.store(gaps_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     ring_.begin(closed_);
   } else if (!epoch.runs.empty() && state_ == state::on) {
     ring_.add(std::move(epoch));

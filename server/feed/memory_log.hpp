@@ -111,16 +111,13 @@ class MemoryLog : public FeedSwitch {
 
   // -- any thread
 
-  /// The label of a change that takes effect now.
-  [[nodiscard]] std::uint64_t current() const noexcept { return epochs_.current(); }
-  [[nodiscard]] std::uint64_t last_recorded() const noexcept override { return epochs_.last_recorded(); }
+  [[nodiscard]] const CommitEpochs& epochs() const noexcept { return epochs_; }
+  [[nodiscard]] std::uint64_t need_recorded() noexcept override { return epochs_.last_recorded(); }
   /// The last epoch that was closed and passed.
   [[nodiscard]] std::uint64_t passed() const noexcept { return passed_.load(std::memory_order_acquire); }
   [[nodiscard]] std::size_t ring_bytes() const noexcept {
     return ring_bytes_.load(std::memory_order_relaxed);
   }
-  /// Epochs that were too large to be kept.
-  [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_.load(std::memory_order_relaxed); }
 
  protected:
   /// Whether all workers have done what they were asked to. The herald's thread.
@@ -174,7 +171,6 @@ class MemoryLog : public FeedSwitch {
       0};  // release, pairs with begin_round()
   alignas(2 * runtime::kCacheLineBytes) std::atomic<std::uint64_t> passed_;  // release, pairs with passed()
   std::atomic<std::size_t> ring_bytes_{0};                                   // relaxed: statistics
-  std::atomic<std::uint64_t> gaps_{0};
 
   // The herald's.
   state state_ = state::off;
@@ -196,6 +192,7 @@ class RingSource final : public ChangeSource {
   [[nodiscard]] std::uint64_t through() const noexcept override { return log_.passed(); }
   [[nodiscard]] Position oldest() const override { return {tag(), log_.ring().complete_behind()}; }
   [[nodiscard]] position_state seek(const Position& position) override;
+  std::uint64_t seek_end() override { return at_ = through(); }
   [[nodiscard]] outcome next(ChangeEpoch& to) override;
 
  private:

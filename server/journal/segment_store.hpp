@@ -123,9 +123,13 @@ class SegmentStore {
   [[nodiscard]] std::uint64_t total_bytes() const noexcept {
     return total_bytes_.load(std::memory_order_relaxed);
   }
+  /// Of history. Any thread.
+  [[nodiscard]] std::uint64_t history_bytes() const noexcept {
+    return history_bytes_.load(std::memory_order_relaxed);
+  }
   /// Without history. Any thread.
   [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
-    return total_bytes() - std::min(total_bytes(), history_bytes_.load(std::memory_order_relaxed));
+    return total_bytes() - std::min(total_bytes(), history_bytes());
   }
   /// Without spares. Any thread.
   [[nodiscard]] std::uint64_t segments() const noexcept { return segments_.load(std::memory_order_relaxed); }

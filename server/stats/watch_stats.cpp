@@ -16,9 +16,10 @@ void add_watch_stats(StatText& text, const Feed& feed) {
   add("lines", counts.lines);
   add("told", counts.told);
   text.add("unread_bytes", feed.herald().frame_bytes());
-  text.add("ring_bytes", feed.log().ring_bytes());
-  text.add("epoch", feed.log().passed());
-  text.add("gaps", feed.log().gaps());
+  text.add("ring_bytes", feed.ring_bytes());
+  text.add("history_bytes", feed.history_bytes());
+  text.add("epoch", feed.epoch());
+  add("gaps", counts.gaps);
   add("falls_behind", counts.falls);
   add("old", counts.old);
   add("lost", counts.lost);

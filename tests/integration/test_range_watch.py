@@ -1,71 +1,29 @@
 """mw and mu: watchers hear of every change of their range, and what they fold equals what a scan shows."""
 
+import dataclasses
 import random
 import signal
 import tempfile
 import threading
+from pathlib import Path
 
 from harness import DaemonCase, LONG, Options, OwnServerCase, ServerCase, Threads, mxkv_only, scaled, wait_for
 from harness.connection import block
+from range_watcher import Watcher, change, drain_to, mark
 
 
-class Watcher:
-    """Folds what a connection hears into a map."""
+class InDirectory:
+    """Before a case among the bases of a class: its server has a data directory, and `more` settings."""
+    more: tuple = ()
 
-    def __init__(self, client):
-        self.client, self.items, self.lines, self.position, self.over = client, {}, [], None, None
-        self.batches = []
-
-    def begin(self, line: bytes) -> bytes:
-        answer = self.client.ask(line)
-        assert answer.startswith(b"HD O"), answer
-        self.position = answer.split(b" G")[1]
-        return answer
-
-    def section(self) -> bytes:
-        """Reads one section, and returns its end."""
-        first = self.client.line()
-        if first.startswith(b"WO "):
-            self.over = first
-            return first
-        assert first.startswith(b"WS O"), first
-        while True:
-            line = self.client.line()
-            if line.startswith(b"WE O"):
-                if b" G" in line:
-                    self.position = line.split(b" G")[1].split(b" ")[0]
-                return line
-            self.apply(line)
-
-    def until_mark(self, opaque: bytes) -> None:
-        while not self.section().endswith(b" m" + opaque):
-            assert self.over is None, self.over
-
-    def apply(self, line: bytes) -> None:
-        self.lines.append(line)
-        words = line.split(b" ")
-        named = {word[:1]: word[1:] for word in words[1:]}
-        if words[0] == b"WB":
-            self.batches.append(int(words[1]))
-        elif words[0] == b"WV":
-            self.items[named[b"k"]] = self.client.exactly(int(words[1]) + 2)[:-2]
-        elif words[0] == b"WP":
-            self.items[named[b"k"]] = None
-        elif words[0] == b"WG":
-            self.items.pop(named[b"k"], None)
-        elif words[0] == b"WX":
-            low, high = named[b"k"], named.get(b"H")
-            for key in list(self.items):
-                above = key > low or key == low and b"o" not in named
-                below = high is None or key < high or key == high and b"i" in named
-                if above and below:
-                    del self.items[key]
-        else:
-            assert words[0] in (b"WT", b"WY"), line
-
-
-def mark(client, name: bytes, opaque: bytes) -> None:
-    client.send(b"mu O%s m%s\r\n" % (name, opaque))
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="mxkvd")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.options = dataclasses.replace(
+            cls.options, settings=(*cls.options.settings, *cls.more, ("durability.directory", folder.name)))
+        super().setUpClass()
 
 
 class WatchCase(ServerCase):
@@ -170,20 +128,26 @@ class LinesTest(WatchCase):
         client = self.connect()
         for name in (b"1", b"2"):
             Watcher(client).begin(b"mw %s p O%s" % (name, name))
+
+        def told() -> list:
+            """The beginning of the next section with a change; others are marks alone."""
+            while (first := client.line()) and (line := client.line()).startswith(b"WE "):
+                pass
+            return [first, line]
         self.writer.set(b"2x", b"v")
-        self.assertEqual([client.line() for _ in range(2)], [b"WS O2", b"WP k2x"])
+        self.assertEqual(told(), [b"WS O2", b"WP k2x"])
         self.assertTrue(client.line().startswith(b"WE O2 G"))
         self.assertEqual(client.ask(b"mu O2"), b"HD O2")
         self.assertEqual(client.ask(b"mu O2"), b"NF")
         self.writer.set(b"2y", b"v")
         self.writer.set(b"1x", b"v")
-        self.assertEqual([client.line() for _ in range(2)], [b"WS O1", b"WP k1x"])
+        self.assertEqual(told(), [b"WS O1", b"WP k1x"])
 
     def test_errors(self):
         client = self.connect()
         for line, error in ((b"mw -", b"CLIENT_ERROR mw needs O"), (b"mw - O1 Gx", b"CLIENT_ERROR bad position"),
                             (b"mw - O1 G0123456789abcdef.1.YQ==", b"CLIENT_ERROR bad position"),
-                            (b"mw - O1 Mpx", b"CLIENT_ERROR watch.expired is off"), (b"mw - O1 G0123456789abcdef.1", b"EX O1 lost"),
+                            (b"mw - O1 Mpx", b"CLIENT_ERROR mw does not tell of expiry yet: leave x out of M"), (b"mw - O1 G0123456789abcdef.1", b"EX O1 lost"),
                             (b"mw - O1 S", b"CLIENT_ERROR mw does not send the state yet: begin the watch without S, then read the "
                                            b"range by mr"), (b"mu", b"CLIENT_ERROR mu needs O"), (b"mu O1", b"NF")):
             self.assertEqual(client.ask(line), error, line)
@@ -191,7 +155,10 @@ class LinesTest(WatchCase):
         self.assertEqual(client.ask(b"mw - O1"), b"CLIENT_ERROR this name watches already")
         tag, epoch = position.split(b".")
         self.assertEqual(client.ask(b"mw - O2 G%s.%d" % (tag, int(epoch) + 1000)), b"EX O2 lost")
-        self.assertEqual(client.ask(b"mw - O2 G%s.0" % tag)[:9], b"EX O2 old")
+
+    def test_a_position_before_the_log_is_old(self):
+        tag = Watcher(self.connect()).begin(b"mw - O1").split(b" G")[1].split(b".")[0]
+        self.assertRegex(self.connect().ask(b"mw - O2 G%s.0" % tag), rb"^EX O2 old G%s\.[1-9]\d*$" % tag)
 
     def test_a_connection_has_64_watches(self):
         client = self.connect()
@@ -226,6 +193,29 @@ class LinesTest(WatchCase):
 
 
 @mxkv_only("watches of ranges")
+class DurableLinesTest(InDirectory, LinesTest):
+    def test_a_position_before_the_log_is_old(self):
+        """The directory began with this server, so that its log has all changes."""
+        watcher = Watcher(self.connect())
+        tag = watcher.begin(b"mw - O1").split(b" G")[1].split(b".")[0]
+        self.writer.set(b"k", b"v")
+        other = Watcher(self.connect())
+        self.assertEqual(other.begin(b"mw - O2 G%s.0" % tag), b"HD O2 G%s.0" % tag)
+        mark(other.client, b"2", b"now")
+        drain_to(other, b"HD O2")
+        other.until_mark(b"now")
+        self.assertIn(b"WX k Rf", other.lines)
+        self.assertEqual(other.lines[-1], b"WP kk")
+
+
+@mxkv_only("watches of ranges")
+class DelayedLinesTest(InDirectory, LinesTest):
+    """Replies do not wait for the disk; lines and marks do."""
+    more = (("durability.sync", "1s"),)
+    test_a_position_before_the_log_is_old = DurableLinesTest.test_a_position_before_the_log_is_old
+
+
+@mxkv_only("watches of ranges")
 class FoldTest(OwnServerCase):
     """Writers change keys at random, watchers come, fold and return; at the end each map equals a scan."""
     options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "64MiB")))
@@ -234,25 +224,7 @@ class FoldTest(OwnServerCase):
     def write(self, client, number: int) -> None:
         chance = random.Random(number)
         for turn in range(scaled(6000 if LONG else 1500)):
-            key, value = chance.choice(self.keys), b"%d-%d" % (number, turn)
-            what = chance.randrange(20)
-            if what < 12:
-                client.ask(b"ms %s %d\r\n%s" % (key, len(value), value))
-            elif what < 15:
-                client.ask(b"delete " + key)
-            elif what < 16:
-                client.send(b"".join(block(b"set", each, value * 40) for each in chance.sample(self.keys, 10)))
-                for _ in range(10):
-                    client.line()
-            elif what < 18:
-                pair = chance.sample(self.keys, 2)
-                client.send(b"mb 2\r\n" + b"".join(b"ms %s %d\r\n%s\r\n" % (each, len(value), value) for each in pair))
-                for _ in range(3):
-                    client.line()
-            elif what < 19:
-                client.ask(b"mx %s p X" % key[:-1])
-            else:
-                client.ask(b"touch %s 0" % key)
+            change(client, chance, self.keys, b"%d-%d" % (number, turn))
 
     def watch(self, client, number: int) -> None:
         chance = random.Random(100 + number)
@@ -262,26 +234,14 @@ class FoldTest(OwnServerCase):
         while not ends:
             ends = self.done.wait(chance.random() / 20)
             mark(client, b"w", b"now")
-            self.drain_to(watcher, b"HD Ow")
+            drain_to(watcher, b"HD Ow")
             watcher.until_mark(b"now")
             if chance.randrange(4) == 0:  # leaves, and returns to its last position
                 client.send(b"mu Ow\r\n")
-                self.drain_to(watcher, b"HD Ow")
+                drain_to(watcher, b"HD Ow")
                 watcher.begin(b"mw key: p Ow v G" + watcher.position)
                 ends = False
         self.maps.append(watcher.items)
-
-    @staticmethod
-    def drain_to(watcher: Watcher, answer: bytes) -> None:
-        """Reads sections up to an answer between them."""
-        while True:
-            line = watcher.client.line()
-            if line == answer:
-                return
-            if not line.startswith((b"WS ", b"WE ")):
-                watcher.apply(line)
-            elif line.startswith(b"WE ") and b" G" in line:
-                watcher.position = line.split(b" G")[1].split(b" ")[0]
 
     def test_every_map_equals_the_last_scan(self):
         self.done, self.maps = threading.Event(), []
@@ -299,8 +259,17 @@ class FoldTest(OwnServerCase):
 
 
 @mxkv_only("watches of ranges")
+class DurableFoldTest(InDirectory, FoldTest):
+    """Checkpoints come all the time, and make the journal before them history."""
+    more = (("durability.segment", "1MiB"), ("durability.checkpoint.journal", "1MiB"), ("durability.checkpoint.rate", "unlimited"))
+
+
+@mxkv_only("watches of ranges")
 class SlowTest(OwnServerCase):
     options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "1MiB"), ("limits.output_stall", "10min")))
+
+    def wait_forgotten(self):
+        """Until the server has forgotten the first changes."""
 
     def test_a_watch_that_never_reads_ends_as_old(self):
         slow, fast = self.connect(receive_buffer=4096), self.connect()
@@ -312,10 +281,11 @@ class SlowTest(OwnServerCase):
             for _ in range(40):
                 self.client.line()
             mark(fast, b"w", b"%d" % turn)
-            FoldTest.drain_to(watcher, b"HD Ow")
+            drain_to(watcher, b"HD Ow")
             watcher.until_mark(b"%d" % turn)
         stats = self.client.stats(b"watch")
         self.assertGreaterEqual(int(stats["falls_behind"]), 1)
+        self.wait_forgotten()
         line = b""
         reader = Watcher(slow)
         while not line.startswith(b"WO "):
@@ -323,6 +293,15 @@ class SlowTest(OwnServerCase):
         self.assertTrue(line.startswith(b"WO Ow old G"), line)
         self.assertEqual(slow.ask(b"mn"), b"MN")
         self.assertEqual(self.client.stats(b"watch")["watches"], "1")
+
+
+@mxkv_only("watches of ranges")
+class DurableSlowTest(InDirectory, SlowTest):
+    more = (*DurableFoldTest.more, ("watch.history", "0"))
+
+    def wait_forgotten(self):
+        first = self.folder / "journal" / "0000000000000001.mxj"
+        wait_for(lambda: not first.exists(), "the first segment is gone", 60)
 
 
 @mxkv_only("watches of ranges")
@@ -337,12 +316,6 @@ class EndsTest(DaemonCase):
         self.process.send_signal(signal.SIGTERM)
         self.assertEqual(client.line(), b"WO Ow ends G" + watcher.position)
         self.assertEqual(client.rest(), b"")
-
-    def test_a_server_with_a_directory_says_so(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.start("--set", f"durability.directory={folder}")
-            self.assertEqual(self.client().ask(b"mw - O1"),
-                             b"SERVER_ERROR mw works on a server without durability.directory and cluster only")
 
     def test_a_reader_watches_its_prefix_alone(self):
         users = self.directory / "users"

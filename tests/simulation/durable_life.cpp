@@ -30,6 +30,9 @@ DurableLife::DurableLife(test::SimDisk& disk, runtime::Random& random, const Dur
 
 DurableLife::~DurableLife() {
   end();
+  if (watchers_ != nullptr) {
+    watchers_->end();
+  }
   disks_.clear();
   if (checkpointer_) {
     checkpointer_->release(machine_[0]);
@@ -88,7 +91,11 @@ void DurableLife::make_journal() {
   const auto greatest_order = [this] {
     return std::max(store_.greatest_order(now_us()), store_.tree().commits().floor());
   };
-  server::WriterHooks hooks{.greatest_order = greatest_order};
+  server::WriterHooks hooks{.greatest_order = greatest_order, .on_change = [this] {
+                              if (watchers_ != nullptr) {
+                                watchers_->journal_changed();
+                              }
+                            }};
   options.gate = {.most_waiting = std::uint64_t{1} << 30U,
                   .wake = [this](std::size_t worker) { bells_.ring(worker); }};
   journal_ = std::make_unique<server::Journal>(disk_, machine_.clock, std::move(options), std::move(hooks));
@@ -105,7 +112,8 @@ void DurableLife::make_journal() {
       server::CheckpointOptions{.rate_bytes = 0, .compress = random_.below(4) == 0, .parts = options_.parts});
 }
 
-void DurableLife::begin_service(const DurableState& state, bool fills, DurableReader& reader) {
+void DurableLife::begin_service(const DurableState& state, bool fills, DurableReader& reader,
+                                DurableWatchers& watchers) {
   std::map<std::string, std::uint64_t, std::less<>> told;
   KeyStates begin{};
   for (std::size_t key = 0; key < keys_.names.size(); ++key) {
@@ -115,16 +123,14 @@ void DurableLife::begin_service(const DurableState& state, bool fills, DurableRe
     }
   }
   ledger_ = std::make_unique<DurableLedger>(state, std::move(told));
-  ledger_->listen(&journal_->epochs(), feed_.get());
+  watchers_ = &watchers;
+  ledger_->listen(&journal_->epochs(),
+                  &watchers.begin(disk_, *manifest_, *journal_, machine_.clock, workers(), *feed_));
   if (options_.mistake == durable_mistake::keys_mint_alone) {
     ledger_->mint_alone();
   }
-  const server::Manifest served = manifest_->get();
-  tail_ = std::make_unique<server::JournalTail>(
-      disk_, server::TailOptions{.directory = served.directory,
-                                 .lineage = served.lineage,
-                                 .durable = [this] { return journal_->epochs().durable(); },
-                                 .closed = [this] { return journal_->epochs().current() - 1; }});
+  tail_ = std::make_unique<server::JournalTail>(disk_,
+                                                server::tail_options(manifest_->get(), journal_->epochs()));
   reader_ = &reader;
   reader.begin();
   store_.tree().commits().listen(ledger_.get());
@@ -220,13 +226,17 @@ void DurableLife::aside() {
   for (std::uint64_t steps = random_.below(3); steps > 0 && !disk_.is_off(); --steps) {
     step_checkpointer();
   }
-  step_reader();
+  step_readers();
 }
 
-void DurableLife::step_reader() {
-  if (reader_ != nullptr && !disk_.is_off() && manifest_->is_kept()) {
+void DurableLife::step_readers() {
+  if (reader_ == nullptr || disk_.is_off()) {
+    return;
+  }
+  if (manifest_->is_kept()) {
     reader_->step(*tail_, journal_->epochs().current() - 1, *ledger_);
   }
+  watchers_->step();
 }
 
 void DurableLife::note_journal() {
@@ -304,6 +314,7 @@ std::string DurableLife::end_in_order() {
     return error->message;
   }
   in_order_ = journal_->writer().synced();
+  watchers_->hear_all();
   return {};
 }
 
@@ -340,6 +351,7 @@ std::uint64_t DurableLife::promised(bool power) const {
 std::unique_ptr<DurableLedger> DurableLife::take_ledger() {
   store_.tree().commits().listen(nullptr);
   ledger_->listen(nullptr, nullptr);
+  watchers_->end();
   return std::move(ledger_);
 }
 

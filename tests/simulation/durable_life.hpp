@@ -17,6 +17,7 @@
 #include "tests/simulation/durable_ledger.hpp"
 #include "tests/simulation/durable_options.hpp"
 #include "tests/simulation/durable_reader.hpp"
+#include "tests/simulation/durable_watchers.hpp"
 #include "tests/simulation/interference.hpp"
 #include "tests/simulation/sim_disk.hpp"
 #include "tests/simulation/store_progress.hpp"
@@ -41,7 +42,7 @@ class DurableLife {
   [[nodiscard]] std::string begin_journal();
 
   /// Serves, beginning with `state`. `fills`: the keys are stored first, and are on disk when this returns.
-  void begin_service(const DurableState& state, bool fills, DurableReader& reader);
+  void begin_service(const DurableState& state, bool fills, DurableReader& reader, DurableWatchers& watchers);
   /// Until the disk is off, clients have nothing more to ask for, or for so many rounds.
   void run(std::uint64_t most_rounds);
   /// Ends in order: all is on disk, and the directory says so. Empty, or why it could not.
@@ -82,7 +83,7 @@ class DurableLife {
   /// The work of other threads.
   void aside();
   void step_checkpointer();
-  void step_reader();
+  void step_readers();
   void interfere();
   void note_journal();
 
@@ -107,6 +108,7 @@ class DurableLife {
   std::unique_ptr<server::Checkpointer> checkpointer_;
   std::unique_ptr<server::JournalTail> tail_;
   DurableReader* reader_ = nullptr;
+  DurableWatchers* watchers_ = nullptr;
   StoreReplies replies_;
   std::unique_ptr<StoreHistory> history_;
   std::unique_ptr<Stepper> stepper_;

@@ -82,6 +82,7 @@ void DurableReport::add(const DurableReport& other) {
                             &DurableReport::lost}) {
     this->*member += other.*member;
   }
+  watches.add(other.watches);
 }
 
 }  // namespace mxkv::simulation

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/journal/journal_writer.hpp"
+#include "tests/simulation/feed_world.hpp"
 #include "tests/simulation/store_world_options.hpp"
 
 namespace mxkv::simulation {
@@ -18,6 +19,7 @@ enum class durable_mistake : std::uint8_t {
   keys_mint_alone,        ///< in a batch an order is above the earlier orders of its own key only
   tag_is_not_compared,    ///< a reader's position counts by its epoch alone
   hole_is_passed_over,    ///< a reader that hears `old` goes on as if nothing was missing
+  watch_passes_hole,      ///< the herald does
 };
 
 struct DurableOptions {
@@ -76,6 +78,7 @@ struct DurableReport {
   std::uint64_t resumed = 0;  ///< positions that a later process took
   std::uint64_t old = 0;      ///< how often the reader heard that changes were gone
   std::uint64_t lost = 0;     ///< and that its history never became durable
+  FeedReport watches;         ///< of ranges; complaints are in `complaints`
 
   void add(const DurableReport& other);
 };

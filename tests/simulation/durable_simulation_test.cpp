@@ -29,7 +29,11 @@ void print(const DurableReport& sum) {
             << ", from checkpoint " << sum.from_checkpoint << ", amid " << sum.amid << ", recycled "
             << sum.recycled << ", removed " << sum.removed << ", told " << sum.told << ", later "
             << sum.told_later << ", batches " << sum.told_batches << ", resumed " << sum.resumed << ", old "
-            << sum.old << ", lost " << sum.lost << '\n';
+            << sum.old << ", lost " << sum.lost << "; watches " << sum.watches.watches << ", marks "
+            << sum.watches.marks << ", told " << sum.watches.told << ", batches " << sum.watches.batches
+            << ", ranges " << sum.watches.ranges << ", later " << sum.watches.later << ", old "
+            << sum.watches.old << ", lost " << sum.watches.lost << ", falls " << sum.watches.falls
+            << ", gaps " << sum.watches.gaps << '\n';
 }
 
 /// A part of the seeds, so that parts can run at the same time.
@@ -84,6 +88,7 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
     EXPECT_GT(sum.told_later, 0U);
     EXPECT_GT(sum.old, 0U);
     EXPECT_GT(sum.lost, 0U);
+    EXPECT_GT(sum.watches.lost, 0U);
   }
   EXPECT_GT(sum.failures, least / 50);
   EXPECT_GT(sum.rebased, least / 50);
@@ -98,6 +103,16 @@ TEST_P(DurableSimulation, EveryStartFindsAllThatWasAnsweredAndNothingHalf) {
   EXPECT_GT(sum.told, least);
   EXPECT_GT(sum.told_batches, least / 20);
   EXPECT_GT(sum.resumed, least / 20);
+  // Watches of ranges have met all that the herald may meet in a journal.
+  EXPECT_GT(sum.watches.watches, least * 4);
+  EXPECT_GT(sum.watches.marks, least * 4);
+  EXPECT_GT(sum.watches.told, least * 10);
+  EXPECT_GT(sum.watches.batches, least / 4);
+  EXPECT_GT(sum.watches.ranges, least / 4);
+  EXPECT_GT(sum.watches.later, least / 4);
+  EXPECT_GT(sum.watches.falls, least / 4);
+  EXPECT_GT(sum.watches.old, least / 20);
+  EXPECT_GT(sum.watches.gaps, least / 20);
   if (runtime::paths::kCounted) {  // the short ways of reads respect changes that are not durable
     using runtime::path;
     EXPECT_THAT(never_taken(before, {path::get_usual, path::meta_get_usual, path::scan_plain_run}),
@@ -132,7 +147,9 @@ INSTANTIATE_TEST_SUITE_P(Made, DurableMistake,
                                            Mistake{durable_mistake::tag_is_not_compared, "TagIsNotCompared",
                                                    "a position of a history that was lost is taken"},
                                            Mistake{durable_mistake::hole_is_passed_over, "HoleIsPassedOver",
-                                                   "an epoch is left out, or told twice"}),
+                                                   "an epoch is left out, or told twice"},
+                                           Mistake{durable_mistake::watch_passes_hole, "WatchPassesHole",
+                                                   "a watch was told of"}),
                          [](const auto& made) { return std::string{made.param.name}; });
 
 INSTANTIATE_TEST_SUITE_P(Parts, DurableSimulation, ::testing::Range(std::uint64_t{0}, kParts),

@@ -27,6 +27,8 @@ class DurableWorld {
               options_.store.requests.begin_number, options_.store.requests.long_keys) {
     options_.mistake = mistake;
     reader_ = std::make_unique<DurableReader>(seed ^ 0xFEED'0000U, mistake, complaints_, report_);
+    watchers_ =
+        std::make_unique<DurableWatchers>(seed ^ 0x3A7C'0000U, mistake, keys_, complaints_, report_.watches);
     disk_.on_step([this](const SimStep& step) { look_at(step); });
   }
 
@@ -41,6 +43,7 @@ class DurableWorld {
     if (complaints_.empty()) {
       static_cast<void>(start(false));
     }
+    watchers_->count();
     report_.fingerprint = (disk_.steps() * 31 + random_()) * 31 + report_.operations;
     for (const std::string& complaint : complaints_.all()) {
       report_.complaints.push_back(complaint);
@@ -154,6 +157,7 @@ class DurableWorld {
     const bool is_new = found < cap_;
     cap_ = std::min(cap_, found);
     reader_->found(cap_);
+    watchers_->found(cap_);
     if (ledger_ != nullptr) {
       state_ = ledger_->at(cap_);
     }
@@ -197,7 +201,7 @@ class DurableWorld {
     report_.lost_changes += ledger_ != nullptr ? ledger_->changes_after(cap_) : 0;
     history_.reset();
     ledger_.reset();
-    life.begin_service(state_, fills, *reader_);
+    life.begin_service(state_, fills, *reader_, *watchers_);
     const bool in_order = one_in(random_, 8);
     ended_in_order_ = false;
     draw_trouble(in_order);
@@ -315,6 +319,7 @@ class DurableWorld {
   std::unique_ptr<DurableLedger> ledger_;
   std::unique_ptr<StoreHistory> history_;
   std::unique_ptr<DurableReader> reader_;
+  std::unique_ptr<DurableWatchers> watchers_;
   std::uint64_t must_ = 0;                 ///< least epoch that the next start has to get to
   std::uint64_t must_of_power_ = 0;        ///< the same once the power was cut
   std::uint64_t cap_ = ~std::uint64_t{0};  ///< the greatest that it may, as later starts have found

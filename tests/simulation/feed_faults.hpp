@@ -41,6 +41,11 @@ class FeedSource final : public server::ChangeSource {
     }
     return of_ring_.seek(position);
   }
+  std::uint64_t seek_end() override {
+    const std::uint64_t end = through();
+    static_cast<void>(seek({tag(), end}));
+    return end;
+  }
   [[nodiscard]] outcome next(server::ChangeEpoch& to) override {
     if (late_ != 0) {
       if (of_ring_.through() < late_) {

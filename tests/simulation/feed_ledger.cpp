@@ -68,8 +68,8 @@ FeedEvent FeedLedger::event_of(const index::Commit<std::string_view>& commit) {
 
 void FeedLedger::passed(const index::Commit<std::string_view>& commit, runtime::Worker& worker) noexcept {
   FeedEvent event = event_of(commit);
-  if (log_ != nullptr && event.kind != 0 && event.kind != server::told::kExpired) {
-    event.label = group_ != nullptr ? group_label_ : log_->current();
+  if (epochs_ != nullptr && event.kind != 0 && event.kind != server::told::kExpired) {
+    event.label = group_ != nullptr ? group_label_ : epochs_->current();
     event.batch = group_ != nullptr ? batches_ : 0;
     events_.push_back(std::move(event));
   }
@@ -82,7 +82,7 @@ void FeedLedger::passed(const index::Commit<std::string_view>& commit, runtime::
 
 void FeedLedger::group_begins(runtime::Worker& worker) noexcept {
   ++batches_;
-  group_label_ = log_ != nullptr ? log_->current() : 0;
+  group_label_ = epochs_ != nullptr ? epochs_->current() : 0;
   group_.reset(new index::CommitGroup<std::string_view>(relay_.group(worker)));
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "server/commit/commit_epochs.hpp"
 #include "server/feed/key_span.hpp"
-#include "server/feed/memory_log.hpp"
 #include "server/feed/watch_form.hpp"
 #include "server/store/store.hpp"
 
@@ -28,11 +28,12 @@ struct FeedEvent {
 /// Thread-safety: one thread.
 class FeedLedger final : public index::CommitListener<std::string_view> {
  public:
-  /// Listens from now on. While no worker runs; outlives the workers' operations.
-  explicit FeedLedger(server::Store& store) { store.tree().commits().listen(this); }
-
-  /// The log that gives labels, once it is there.
-  void set_log(const server::MemoryLog& log) noexcept { log_ = &log; }
+  /// The epochs of the log, which are labels; null: there is no log, and nothing is noted.
+  void set_epochs(const server::CommitEpochs* epochs) noexcept { epochs_ = epochs; }
+  /// Forgets the changes of all later epochs.
+  void forget_behind(std::uint64_t epoch) {
+    std::erase_if(events_, [epoch](const FeedEvent& event) { return event.label > epoch; });
+  }
   /// The point at which that log listens.
   [[nodiscard]] index::CommitPoint<std::string_view>& relay() noexcept { return relay_; }
   [[nodiscard]] const std::vector<FeedEvent>& events() const noexcept { return events_; }
@@ -48,7 +49,7 @@ class FeedLedger final : public index::CommitListener<std::string_view> {
  private:
   [[nodiscard]] static FeedEvent event_of(const index::Commit<std::string_view>& commit);
 
-  const server::MemoryLog* log_ = nullptr;
+  const server::CommitEpochs* epochs_ = nullptr;
   index::CommitPoint<std::string_view> relay_;
   std::unique_ptr<index::CommitGroup<std::string_view>> group_;
   std::uint32_t batches_ = 0;

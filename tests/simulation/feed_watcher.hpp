@@ -1,4 +1,5 @@
-// A connection of a simulated server with one watch at a time: it begins, stalls, asks for marks, leaves and returns.
+// A client of a simulated server with one watch at a time: it begins, stalls, asks for marks, leaves and returns, also at
+// the next process.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +23,29 @@ namespace mxkv::simulation {
 /// Thread-safety: one thread.
 class FeedWatcher {
  public:
-  FeedWatcher(server::Herald& herald, const server::MemoryLog& log, const FeedLedger& ledger,
-              const StoreKeys& keys, runtime::Random& random, std::size_t worker, Complaints& complaints,
-              FeedReport& report)
-      : herald_(herald),
-        log_(log),
-        ledger_(ledger),
+  FeedWatcher(const FeedLedger& ledger, const StoreKeys& keys, runtime::Random& random, std::size_t worker,
+              Complaints& complaints, FeedReport& report)
+      : ledger_(ledger),
         keys_(keys),
         random_(random),
         worker_(worker),
         complaints_(complaints),
         report_(report),
         judge_(ledger, complaints) {}
+
+  /// A process serves.
+  void connect(server::Herald& herald, const server::CommitEpochs& epochs) noexcept {
+    herald_ = &herald;
+    epochs_ = &epochs;
+  }
+  /// It has ended.
+  void disconnect() {
+    forget();
+    herald_ = nullptr;
+    is_earlier_ = left_at_.has_value();
+  }
+  /// The next process has found all epochs up to this one.
+  void found(std::uint64_t epoch) { is_past_ = is_past_ && (!left_at_ || left_at_->epoch <= epoch); }
 
   [[nodiscard]] bool watches() const noexcept { return watch_ != nullptr; }
   [[nodiscard]] bool is(const server::Watch& watch) const noexcept { return watch_.get() == &watch; }
@@ -75,17 +87,17 @@ class FeedWatcher {
     watch_ = std::make_shared<server::Watch>("w", form, from, worker_);
     begun_ = false;
     before_ = from ? 0 : ledger_.last_label();
-    if (!herald_.add(watch_)) {
+    if (!herald_->add(watch_)) {
       complaints_.add("there are too many watches");
     }
     ++report_.watches;
   }
   void ask_for_mark() {
     asked_.push_back(ledger_.last_label());
-    herald_.mark(watch_, "m" + std::to_string(++marks_));
+    herald_->mark(watch_, "m" + std::to_string(++marks_));
   }
   void leave() {
-    herald_.remove(watch_);
+    herald_->remove(watch_);
     forget();
   }
   void take(std::size_t most) {
@@ -97,7 +109,7 @@ class FeedWatcher {
         has_news_ = false;
       }
       if (herald_waits) {
-        herald_.taken();
+        herald_->taken();
       }
     }
   }
@@ -131,8 +143,13 @@ class FeedWatcher {
   void hear(const server::Tiding& tiding) {
     switch (tiding.is) {
       case server::Tiding::what::begun:
-        complaints_.unless(tiding.position.epoch < log_.current(), "a watch begins behind the current epoch");
+        complaints_.unless(tiding.position.epoch < epochs_->current(),
+                           "a watch begins behind the current epoch");
         complaints_.unless(tiding.position.epoch >= before_, "a watch begins before what was there");
+        if (watch_->from()) {
+          complaints_.unless(is_past_, "a watch goes on from a position of a history that was lost");
+          report_.later += is_earlier_ ? 1 : 0;
+        }
         begun_ = true;
         judge_.begin(watch_->form(), tiding.position.epoch);
         break;
@@ -144,6 +161,8 @@ class FeedWatcher {
         if (tiding.marks) {
           judge_.mark(tiding.position.epoch);
           left_at_ = tiding.position;
+          is_past_ = true;
+          is_earlier_ = false;
         }
         if (tiding.asked) {
           complaints_.unless(!asked_.empty() && asked_.front() <= tiding.position.epoch,
@@ -153,7 +172,15 @@ class FeedWatcher {
         }
         break;
       case server::Tiding::what::over:
+        if (tiding.end == server::watch_end::lost) {
+          complaints_.unless(!is_past_, "a watch's position in the past is called lost");
+          ++report_.lost;
+        } else if (!begun_) {
+          complaints_.unless(is_past_, "a watch's position of a history that was lost is called old");
+        }
         left_at_.reset();
+        is_past_ = true;
+        is_earlier_ = false;
         forget();
         break;
     }
@@ -164,8 +191,8 @@ class FeedWatcher {
     asked_.clear();
   }
 
-  server::Herald& herald_;
-  const server::MemoryLog& log_;
+  server::Herald* herald_ = nullptr;
+  const server::CommitEpochs* epochs_ = nullptr;
   const FeedLedger& ledger_;
   const StoreKeys& keys_;
   runtime::Random& random_;
@@ -181,6 +208,8 @@ class FeedWatcher {
   std::uint64_t marks_ = 0;
   std::deque<std::uint64_t> asked_;  ///< the greatest label when each mark was asked for
   std::optional<server::Position> left_at_;
+  bool is_past_ = true;      ///< each start since found all epochs up to left_at_
+  bool is_earlier_ = false;  ///< left_at_ is of an earlier process
 };
 
 }  // namespace mxkv::simulation

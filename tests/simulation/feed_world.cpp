@@ -75,7 +75,6 @@ class FeedWorld {
         whims_(random_, options_, keys_, store_fault::none),
         machine_(options_.world.runtime),
         store_(machine_.runtime, options_.store),
-        ledger_(store_),
         replies_(keys_),
         history_(keys_.begin(), true),
         stepper_(machine_.runtime, machine_.clock, random_, bells_, complaints_,
@@ -88,7 +87,8 @@ class FeedWorld {
         herald_(
             log_, live_, past_, machine_.clock, nullptr, draw_herald(),
             {.wake = [this] { woken_ = true; }, .wake_worker = [this](std::size_t i) { bells_.ring(i); }}) {
-    ledger_.set_log(log_);
+    store_.tree().commits().listen(&ledger_);
+    ledger_.set_epochs(&log_.epochs());
     log_.waits = fault != feed_fault::no_waits;
     whims_.set_world(store_, stepper_, record_);
     bells_.rung.resize(workers());
@@ -99,7 +99,8 @@ class FeedWorld {
       feeds_.emplace_back(log_, herald_, id);
       pollers_.back().set_rounds(feeds_.back());
       for (std::uint64_t watchers = 1 + random_.below(3); watchers > 0; --watchers) {
-        feeds_.back().watchers.emplace_back(herald_, log_, ledger_, keys_, random_, i, complaints_, report_);
+        feeds_.back().watchers.emplace_back(ledger_, keys_, random_, i, complaints_, report_);
+        feeds_.back().watchers.back().connect(herald_, log_.epochs());
       }
     }
     fill();
@@ -260,7 +261,7 @@ class FeedWorld {
     }
     report_.falls = herald_.counts().falls.load();
     report_.old = herald_.counts().old.load();
-    report_.gaps = log_.gaps();
+    report_.gaps = herald_.counts().gaps.load();
     for (WorkerClients& clients : pollers_) {
       clients.discard_parked();
       static_cast<void>(clients.leave());
@@ -306,9 +307,10 @@ class FeedWorld {
 
 void FeedReport::add(const FeedReport& other) {
   complaints.insert(complaints.end(), other.complaints.begin(), other.complaints.end());
-  for (const auto member : {&FeedReport::watches, &FeedReport::told, &FeedReport::batches,
-                            &FeedReport::ranges, &FeedReport::marks, &FeedReport::falls, &FeedReport::returns,
-                            &FeedReport::old, &FeedReport::gaps, &FeedReport::switches}) {
+  for (const auto member :
+       {&FeedReport::watches, &FeedReport::told, &FeedReport::batches, &FeedReport::ranges,
+        &FeedReport::marks, &FeedReport::falls, &FeedReport::returns, &FeedReport::later, &FeedReport::lost,
+        &FeedReport::old, &FeedReport::gaps, &FeedReport::switches}) {
     this->*member += other.*member;
   }
 }

@@ -26,7 +26,9 @@ struct FeedReport {
   std::uint64_t ranges = 0;
   std::uint64_t marks = 0;    ///< that were asked for
   std::uint64_t falls = 0;    ///< watches that fell behind
-  std::uint64_t returns = 0;  ///< watches that went on from a position
+  std::uint64_t returns = 0;  ///< watches that asked to go on from a position
+  std::uint64_t later = 0;    ///< that went on from a position of an earlier process
+  std::uint64_t lost = 0;     ///< positions of a history that was lost
   std::uint64_t old = 0;
   std::uint64_t gaps = 0;  ///< epochs that the ring could not hold
   std::uint64_t switches = 0;

@@ -159,7 +159,7 @@ bool NetWorker::end_turn(runtime::Worker& worker) {
     disk()->end_round(worker.id());
   }
   if (shared_.feed != nullptr) {
-    shared_.feed->log().end_round(worker.id());
+    shared_.feed->end_round(worker.id());
   }
   send_turns_.begin_round();
   while (ConnectionState* const entry = host_.directory.next_dirty()) {
@@ -238,7 +238,7 @@ void NetWorker::block(runtime::Worker& worker, std::uint64_t timeout_ns) {
     return;
   }
   if (shared_.feed != nullptr) {
-    shared_.feed->log().park(worker.id());
+    shared_.feed->park(worker.id());
   }
   if (tls_left_ > 0) [[unlikely]] {
     timeout_ns = std::min(timeout_ns, trim_system_memory());
@@ -301,7 +301,7 @@ void NetWorker::adopted(Connection& connection) {
 
 void NetWorker::begin_feed_round() {
   const runtime::WorkerId id = host_.worker.id();
-  shared_.feed->log().begin_round(id);
+  shared_.feed->begin_round(id);
   if (shared_.feed->herald().has_news(id.index())) [[unlikely]] {
     pull_watches();
   }

@@ -52,6 +52,7 @@ class EpochSource final : public ChangeSource {
     at_ = position.epoch;
     return position_state::ok;
   }
+  std::uint64_t seek_end() override { return at_ = epochs_.through; }
   [[nodiscard]] outcome next(ChangeEpoch& to) override {
     if (at_ < epochs_.complete_behind) {
       return outcome::old;
@@ -78,7 +79,7 @@ class NoSwitch final : public FeedSwitch {
   [[nodiscard]] bool is_on() const noexcept override { return true; }
   [[nodiscard]] bool step(std::uint64_t /*now_ns*/) override { return false; }
   [[nodiscard]] std::uint64_t next_step_ns() const noexcept override { return ~std::uint64_t{0}; }
-  [[nodiscard]] std::uint64_t last_recorded() const noexcept override { return recorded; }
+  [[nodiscard]] std::uint64_t need_recorded() noexcept override { return recorded; }
   bool wanted = false;
   std::uint64_t recorded = 0;
 };

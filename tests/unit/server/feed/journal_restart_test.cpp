@@ -1,7 +1,7 @@
 // A position of an earlier process is good at the next one, as far as that found the epochs and still has them.
 #include <gtest/gtest.h>
 
-#include "server/feed/journal_tail.hpp"
+#include "server/feed/journal_log.hpp"
 #include "tests/unit/server/durability/kept_disk.hpp"
 #include "tests/unit/server/durability/recorded_store.hpp"
 
@@ -11,12 +11,7 @@ namespace {
 constexpr std::uint64_t kBegin = 1'700'000'000'000'000;
 
 std::unique_ptr<JournalTail> tail_of(Disk& disk, RecordedStore& store) {
-  const Manifest served = store.manifest->get();
-  return std::make_unique<JournalTail>(
-      disk, TailOptions{.directory = served.directory,
-                        .lineage = served.lineage,
-                        .durable = [&store] { return store.journal->epochs().durable(); },
-                        .closed = [&store] { return store.journal->epochs().current() - 1; }});
+  return std::make_unique<JournalTail>(disk, tail_options(store.manifest->get(), store.journal->epochs()));
 }
 
 /// Lets workers end their rounds, and the writer do all that it can.

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "tests/unit/server/journal/journal_world.hpp"
 
@@ -109,6 +111,26 @@ TEST_F(JournalTailTest, GoesOnOverSegments) {
   EXPECT_EQ(told_in_short(*tail), "6 to 65, none");
 }
 
+TEST_F(JournalTailTest, PositionsThatTakeTurnsAtOneReaderHearEachEpochOnce) {
+  open();
+  const auto tail = tail_of();
+  fill(60);
+  ASSERT_GT(journal->segments().segments(), 5U);
+  std::vector<std::uint64_t> told{0, 7, 30, 59};
+  ChangeEpoch epoch;
+  while (std::ranges::min(told) < 60) {
+    for (std::uint64_t& position : told) {
+      ASSERT_EQ(tail->seek({kTag, position}), position_state::ok);
+      for (int turn = 0; turn < 4 && position < 60; ++turn) {
+        ASSERT_EQ(tail->next(epoch), outcome::epoch);
+        ASSERT_EQ(epoch.number, ++position);
+      }
+    }
+  }
+  EXPECT_EQ(tail->seek_end(), 60U);
+  EXPECT_EQ(told_by(*tail), "none");
+}
+
 TEST_F(JournalTailTest, EpochsWithoutRecordsAreNotTold) {
   open();
   const auto tail = tail_of();
@@ -202,10 +224,10 @@ TEST_F(JournalTailTest, ASegmentMayBeRecycledUnderItsReader) {
 TEST_F(JournalTailTest, AHoleIsNeverPassedOver) {
   open();
   fill(40);
-  const auto tail = tail_of();
   std::string& bytes = bytes_of(3);
   for (const std::size_t at : {kPageBytes + 20, kPageBytes + kCommitBlockBytes + 100, std::size_t{20}}) {
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    const auto tail = tail_of();  // one that has read the header before needs no other one
     ASSERT_EQ(tail->seek({kTag, 0}), position_state::ok);
     const std::string told = told_in_short(*tail);
     EXPECT_THAT(told, ::testing::StartsWith("1 to ")) << at;
@@ -213,6 +235,7 @@ TEST_F(JournalTailTest, AHoleIsNeverPassedOver) {
     bytes[at] = static_cast<char>(bytes[at] ^ 1);
   }
   disk.files.erase("journal/" + segment_name(3));
+  const auto tail = tail_of();
   ASSERT_EQ(tail->seek({kTag, 0}), position_state::ok);
   EXPECT_THAT(told_in_short(*tail), ::testing::EndsWith(", old"));
 }

@@ -15,6 +15,12 @@ TEST(SessionDump, GoesPageByPageAndThePipelineBehindItWaits) {
   }
 }
 
+TEST(SessionWatch, IsRefusedWhereNothingTellsOfChanges) {
+  Client client;  // as in a cluster
+  client.send("mw a O1\r\nmu O1\r\nmn\r\n");
+  EXPECT_EQ(client.settle(), "SERVER_ERROR mw does not work in a cluster\r\nNF\r\nMN\r\n");
+}
+
 TEST(SessionDump, StopsWhileTheClientDoesNotRead) {
   config::LimitOptions limits;
   limits.output_high_water = 40;
