@@ -18,6 +18,7 @@ from durable_ledger import Clients
 from harness import LONG, SANITIZED, patience, wait_for
 from harness.beside import load_tests  # noqa: F401
 from harness.environment import preloaded
+from range_watcher import Watcher
 
 _LIBRARY = preloaded("MXKV_FAULTY_DISK")
 _CUTS = int(os.environ.get("MXKV_CUTS", "0")) or (60 if LONG else 6)
@@ -119,6 +120,26 @@ class FailedDiskTest(FaultyDiskCase):
         wait_for(lambda: not self.refused(client), "writes are served again")
         self.assertEqual(self.client(port).get(b"acct00") is not None, True)
         self.check_after_a_cut(clients)
+
+    def test_a_failed_write_ends_watches_as_old(self):
+        port = self.begin()
+        watcher, writer = Watcher(self.client(port)), self.client(port)
+        watcher.begin(b"mw - Ow")
+        writer.set(b"a", b"1")
+        watcher.section()
+        self.tell("fail write 1")
+        writer.send(b"set b 0 0 1\r\n2\r\n")
+        self.wait_log("the replies that waited for it are not sent")
+        client = self.client(port)
+        wait_for(lambda: not self.refused(client), "writes are served again")
+        position = watcher.position
+        while watcher.over is None:
+            watcher.section()
+        self.assertRegex(watcher.over, rb"^WO Ow old G[0-9a-f]{16}\.\d+$")
+        self.assertNotIn(b"WP kb", watcher.lines)
+        self.assertRegex(client.ask(b"mw - O2 G" + position), rb"^EX O2 old G")
+        Watcher(client).begin(b"mw - O2 G" + watcher.over.split(b" G")[1])
+        self.assertEqual(self.client(port).stats(b"watch")["gaps"], "1")
 
     def test_a_failed_write_is_told_and_made_good(self):
         port = self.begin()
