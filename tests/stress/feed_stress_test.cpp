@@ -1,10 +1,12 @@
 // Watches under real threads: workers that record, park and wake up, the herald's thread, and connections that come, take
-// their tidings, leave and return while the log is switched on and off.
+// their tidings, leave and return while the log in memory is switched on and off, or while a journal is written.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <string>
@@ -13,8 +15,12 @@
 
 #include "server/feed/herald.hpp"
 #include "server/feed/herald_thread.hpp"
+#include "server/feed/journal_log.hpp"
 #include "server/feed/memory_log.hpp"
+#include "server/journal/journal.hpp"
+#include "server/journal/posix_disk.hpp"
 #include "tests/sanitized.hpp"
+#include "tests/stress/temporary_folder.hpp"
 #include "tests/unit/scheduler/machine.hpp"
 
 namespace mxkv::server {
@@ -96,7 +102,92 @@ class Listener {
   int marks_ = 0;
 };
 
-struct FeedStress : ::testing::Test {
+/// Calls into the threads around a log.
+struct Wakers {
+  std::function<void()> herald;
+  std::function<void(std::size_t)> worker;
+};
+
+/// The log of a server without a directory.
+struct LogInMemory {
+  LogInMemory(const std::vector<void*>& workers, index::CommitPoint<std::string_view>& commits,
+              const runtime::Clock& clock, const Wakers& wake)
+      : log(workers, commits, clock, nullptr,
+            {.tag = 1, .ring_bytes = std::size_t{64} << 10U, .linger_ns = 500'000, .epoch_ns = 50'000},
+            {.wake = wake.herald, .wake_worker = wake.worker}) {}
+
+  void begin_round(runtime::WorkerId worker) { log.begin_round(worker); }
+  void end_round(runtime::WorkerId worker) { log.end_round(worker); }
+  void park(runtime::WorkerId worker) { log.park(worker); }
+
+  MemoryLog log;
+  RingSource live{log};
+  RingSource past{log};
+};
+
+/// A journal on the file system, with small segments.
+struct LogOnDisk {
+  LogOnDisk(const std::vector<void*>& workers, index::CommitPoint<std::string_view>& commits,
+            const runtime::Clock& of, const Wakers& wake)
+      : clock(of),
+        disk(std::move(PosixDisk::open_directory(folder.path).value())),
+        journal(make_journal(workers.size())),
+        recorder(buffers_for(workers), record_times::steady),
+        log(journal->epochs(), {.need = [this](std::uint64_t epoch) { journal->need(epoch); },
+                                .tag_is_kept = [] { return true; },
+                                .wake = wake.herald}) {
+    commits.listen(&recorder);
+    journal->start();
+  }
+  ~LogOnDisk() { journal.reset(); }  // first, because its thread calls the log
+  LogOnDisk(const LogOnDisk&) = delete;
+  LogOnDisk& operator=(const LogOnDisk&) = delete;
+
+  void begin_round(runtime::WorkerId worker) {
+    static_cast<void>(journal->begin_round(worker, clock.steady_us()));
+  }
+  void end_round(runtime::WorkerId worker) { journal->end_round(worker); }
+  void park(runtime::WorkerId worker) { journal->park(worker); }
+
+  std::unique_ptr<Journal> make_journal(std::size_t workers) {
+    EXPECT_EQ(disk->create_directory(kJournalDirectory), 0);
+    JournalOptions options;
+    options.workers = workers;
+    options.segments.segment_bytes = 256 << 10;
+    options.writer.mode.sync = config::sync_mode::never;
+    auto made = std::make_unique<Journal>(*disk, clock, options,
+                                          WriterHooks{.greatest_order = [] { return std::uint64_t{0}; },
+                                                      .on_change = [this] { log.changed(); }});
+    EXPECT_EQ(made->open(), "");
+    return made;
+  }
+  std::vector<RecordBuffer*> buffers_for(const std::vector<void*>& workers) {
+    std::vector<RecordBuffer*> buffers;
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+      buffers.push_back(&journal->buffer(id(i)));
+      buffers.back()->set_context(workers[i]);
+    }
+    return buffers;
+  }
+  TailOptions options() {
+    Manifest manifest;
+    manifest.lineage.begin(1, 1);
+    return tail_options(manifest, journal->epochs());
+  }
+
+  const runtime::Clock& clock;
+  TemporaryFolder folder;
+  std::unique_ptr<PosixDisk> disk;
+  std::unique_ptr<Journal> journal;
+  StoreJournal recorder;
+  JournalLog log;
+  JournalTail live{*disk, options()};
+  JournalTail past{*disk, options()};
+};
+
+/// Workers, connections and a herald around a log.
+template <class Log>
+struct Watched {
   struct Bell {
     std::mutex mutex;
     std::condition_variable bell;
@@ -187,37 +278,43 @@ struct FeedStress : ::testing::Test {
   std::atomic<std::size_t> ended{0};
   std::atomic<std::size_t> finished{0};
   HeraldThread thread{clock, [this](std::uint64_t now_ns) { return herald.step(now_ns); }};
-  MemoryLog log{
-      {&machine[0], &machine[1], &machine[2]},
-      commits,
-      clock,
-      nullptr,
-      {.tag = 1, .ring_bytes = std::size_t{64} << 10U, .linger_ns = 500'000, .epoch_ns = 50'000},
-      {.wake = [this] { thread.wake(); }, .wake_worker = [this](std::size_t worker) { wake(worker); }}};
-  RingSource live{log};
-  RingSource past{log};
+  Log log{{&machine[0], &machine[1], &machine[2]},
+          commits,
+          clock,
+          {.herald = [this] { thread.wake(); }, .worker = [this](std::size_t worker) { wake(worker); }}};
   Herald herald{
-      log,
-      live,
-      past,
+      log.log,
+      log.live,
+      log.past,
       clock,
       nullptr,
       {.workers = kFeedWorkers, .memory_bytes = std::size_t{32} << 10U, .mark_ns = 1'000'000},
       {.wake = [this] { thread.wake(); }, .wake_worker = [this](std::size_t worker) { wake(worker); }}};
 };
 
-TEST_F(FeedStress, NoChangeIsMissed) {
-  thread.start();
+template <class Log>
+void watch_all() {
+  Watched<Log> world;
+  world.thread.start();
   std::vector<std::thread> workers;
   for (std::size_t worker = 0; worker < kFeedWorkers; ++worker) {
-    workers.emplace_back([this, worker] { work(worker); });
+    workers.emplace_back([&world, worker] { world.work(worker); });
   }
   for (std::thread& worker : workers) {
     worker.join();
   }
-  thread.stop();
-  EXPECT_GT(herald.counts().told.load(), 0U);
-  EXPECT_EQ(herald.counts().watches.load(), 0U);
+  world.thread.stop();
+  static_cast<void>(world.herald.step(world.clock.monotonic_ns()));  // the last words of the connections
+  EXPECT_GT(world.herald.counts().told.load(), 0U);
+  EXPECT_EQ(world.herald.counts().watches.load(), 0U);
+}
+
+TEST(FeedStress, NoChangeInMemoryIsMissed) {
+  watch_all<LogInMemory>();
+}
+
+TEST(FeedStress, NoChangeOfAJournalIsMissed) {
+  watch_all<LogOnDisk>();
 }
 
 }  // namespace

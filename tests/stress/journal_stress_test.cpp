@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <mutex>
 #include <random>
 #include <string>
@@ -17,6 +16,7 @@
 #include "server/feed/journal_tail.hpp"
 #include "server/journal/journal.hpp"
 #include "server/journal/posix_disk.hpp"
+#include "tests/stress/temporary_folder.hpp"
 #include "tests/unit/server/journal/read_back.hpp"
 
 namespace mxkv::server {
@@ -169,13 +169,6 @@ TEST(JournalStress, NoRecordComesLateAndNoneHasAnOrderBelowTheHorizonBeforeIt) {
     EXPECT_TRUE(ahead.empty());
   }
 }
-
-/// A folder that goes when the test ends.
-struct TemporaryFolder {
-  std::string path = ::testing::TempDir() + "mxkv-journal-XXXXXX";
-  TemporaryFolder() { EXPECT_NE(mkdtemp(path.data()), nullptr); }
-  ~TemporaryFolder() { std::filesystem::remove_all(path); }
-};
 
 /// A journal on the file system, and workers that wait for their records.
 struct JournalThreads {
