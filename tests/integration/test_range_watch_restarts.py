@@ -123,6 +123,22 @@ class PositionsTest(RestartCase):
         self.begin()
         self.assertRegex(self.client().ask(b"mw - Ow v G" + watcher.position), rb"^EX Ow old G")
 
+    def test_history_never_refuses_a_write(self):
+        """It goes first when the journal reaches its limit."""
+        self.configure(more=self.small + "  journal_most: 8MiB\nwatch: {history: 1GiB}\n")
+        self.begin()
+        watcher = Watcher(self.client())
+        watcher.begin(b"mw - Ow v")
+        first = self.segments()[0]
+        for _ in range(16):  # 32 MiB
+            before = self.checkpoints()
+            self.fill(4)  # each write is accepted
+            wait_for(lambda least=before: self.checkpoints() > least, "a checkpoint")
+        self.assertFalse(first.exists())
+        self.assertNotIn("refusal", self.client().stats(b"durability"))
+        self.assertGreater(int(self.client().stats(b"watch")["history_bytes"]), 0)
+        self.assertRegex(self.client().ask(b"mw - Ow v G" + watcher.position), rb"^EX Ow old G")
+
     def test_a_position_of_another_server_or_history_is_lost(self):
         self.begin()
         self.client().set(b"a", b"1")
@@ -158,7 +174,8 @@ class KillsTest(RestartCase):
 
     def setUp(self):
         super().setUp()
-        self.configure(more=self.small)
+        self.more = self.small
+        self.configure()
         self.resumed = 0
 
     def write(self, port: int, number: int, written: list) -> None:
@@ -222,6 +239,17 @@ class KillsTest(RestartCase):
             self.hear(fold)
             self.assertEqual(fold.items, held)
         self.end(signal.SIGTERM)
+
+
+@mxkv_only("watches of ranges")
+class DelayedKillsTest(KillsTest):
+    """Replies do not wait for the disk, but what a watch has heard was written before: no kill takes it back."""
+    sync = "1s"
+
+
+@mxkv_only("watches of ranges")
+class KillsWithoutSyncTest(KillsTest):
+    sync = "never"
 
 
 if __name__ == "__main__":
