@@ -124,6 +124,16 @@ class LinesTest(WatchCase):
             client.reset() if turn % 2 else client.close()
         wait_for(lambda: self.writer.stats(b"watch")["watches"] == "0", "the watches of those who left go")
 
+    def test_a_mark_has_what_its_connection_did_before(self):
+        watcher = self.watcher(b"mw - Ow")
+        for number in range(100):
+            watcher.lines = []
+            watcher.client.send(b"set k%d 0 0 1\r\nx\r\nmu Ow mm\r\n" % number)
+            drain_to(watcher, b"STORED")
+            drain_to(watcher, b"HD Ow")
+            watcher.until_mark(b"m")
+            self.assertIn(b"WP kk%d" % number, watcher.lines)
+
     def test_several_watches_share_a_connection(self):
         client = self.connect()
         for name in (b"1", b"2"):

@@ -185,11 +185,10 @@ bool TextIntake::dispatch(SessionParts& parts, const protocol::Request& request)
       parts.streams.watch(core, request.watched);
       return true;
     case beginning::range_watch:
-      if (request.op == protocol::verb::meta_watch) {
-        parts.watches.begin(core, request);
-      } else {
-        parts.watches.change(core, request);
+      if (request.op != protocol::verb::meta_watch) {
+        return parts.watches.change(core, request);
       }
+      parts.watches.begin(core, request);
       return true;
     case beginning::dump:
       parts.streams.begin_dump(core, request);

@@ -67,20 +67,29 @@ void Watches::begin(SessionCore& core, const protocol::Request& request) {
   }
 }
 
-void Watches::change(SessionCore& core, const protocol::Request& request) {
+// A mark has all that the connection's earlier requests changed and read, so it waits until they have ended.
+bool Watches::change(SessionCore& core, const protocol::Request& request) {
   const auto seat = find(request.meta.opaque());
   if (seat == seats_.end()) {
     core.answer("NF\r\n");
-    return;
+    return true;
   }
-  if (!request.argument.empty()) {
-    core.host->herald->mark(seat->watch, std::string{request.argument});
-  }
-  core.answer(named("HD", seat->watch->name()) + "\r\n");
   if (request.argument.empty()) {
+    core.answer(named("HD", seat->watch->name()) + "\r\n");
     core.host->herald->remove(seat->watch);
     drop(core, seat);
+    return true;
   }
+  const OrderClaim barrier{operation_kind::barrier, 0};
+  if (!core.entry->order.try_start(barrier)) {
+    core.pauses.add(pause::order);
+    return false;
+  }
+  const ReplyAddress where = core.address(barrier, core.entry->replies.open());
+  core.host->herald->mark(seat->watch, std::string{request.argument});
+  core.host->directory.reply(where, Seen::nothing(), named("HD", seat->watch->name()) + "\r\n");
+  core.host->directory.finished(where);
+  return true;
 }
 
 void Watches::note(const Watch& watch) noexcept {

@@ -22,8 +22,8 @@ class Watches {
 
   /// mw
   void begin(SessionCore& core, const protocol::Request& request);
-  /// mu
-  void change(SessionCore& core, const protocol::Request& request);
+  /// mu. False: it has to wait, so that the session takes nothing more.
+  [[nodiscard]] bool change(SessionCore& core, const protocol::Request& request);
 
   [[nodiscard]] bool any() const noexcept { return !seats_.empty(); }
   /// Whether there are tidings that the client has no room for yet.
