@@ -204,7 +204,7 @@ void ClusterNode::tick(std::uint64_t now_ns) {
   tell_outages(now_ns);
   note_completeness(now_ns);
   show(now_ns);
-  // Behind show(): whoever sees that nothing is handed over any more finds in status() why.
+  // Behind show(): once a thread sees that nothing is handed over any more, status() says why.
   hands_over_.store(leaving_, std::memory_order_release);
 }
 

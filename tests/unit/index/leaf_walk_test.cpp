@@ -13,7 +13,7 @@ namespace mxkv::index::testing {
 namespace {
 
 constexpr std::uint64_t kNow = 1'000'000;
-constexpr std::uint64_t kInserted = 10'000;  ///< numbers of what is inserted beside a walk
+constexpr std::uint64_t kInserted = 10'000;  ///< numbers of the keys that are inserted beside a walk
 
 template <class Env>
 struct DueLeaves {
