@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The client libraries say what the server says, and mxkv-cli's manual knows its commands.
 
-Commands that a library sends are rows of the table; reply words, error sentences and the longest key are the server's.
+Commands that a library sends are rows of the table; reply words, lines of watches, error sentences and the longest key are the server's.
 """
 
 import re
@@ -12,6 +12,7 @@ import sources
 
 CODES = "protocol/reply_codes.hpp"
 SENTENCES = "protocol/reply.hpp"
+PUSHED = ("server/feed/watch_lines.cpp", "server/net/session/watches.cpp")
 REFUSALS = "server/store/point/refused_request.cpp"
 REQUESTS = "protocol/request.hpp"
 LIBRARIES = {"protocol/clients/go/": ".go", "protocol/clients/java/src/main/": ".java",
@@ -39,7 +40,7 @@ def check_library(folder: str, texts: dict[str, str], words: set[str], codes: se
         if "errors." not in name:
             sent |= used
             found += [f"{name}: sends {word}, which is no row of {commands.ROWS}" for word in sorted(used - words)]
-        found += [f"{name}: expects the reply {code}, which {CODES} lacks" for code in sorted(set(_CODE.findall(text)) - codes)]
+        found += [f"{name}: expects the reply {code}, which the server never sends" for code in sorted(set(_CODE.findall(text)) - codes)]
         found += [f"{name}: knows the error '{known}', which no sentence of {SENTENCES} begins with"
                   for known in ("".join(groups) for groups in _KNOWN.findall(text))
                   if not any(sentence.startswith(known) for sentence in sentences)]
@@ -63,6 +64,7 @@ def check(root: Path) -> list[str]:
     words = {row["word"] for row in commands.rows((root / commands.ROWS).read_text())}
     replies = (root / SENTENCES).read_text()
     codes = set(_CODE.findall((root / CODES).read_text())) | set(re.findall(r'"([A-Z]{2})\\r', replies))
+    codes |= {code for name in PUSHED for code in re.findall(r'"(W[A-Z])[ "]', (root / name).read_text())}
     sentences = _SENTENCE.findall(replies + (root / REFUSALS).read_text())
     longest = re.search(r"\bkMaxKeyBytes = (\d+);", (root / REQUESTS).read_text())
     if longest is None:

@@ -10,7 +10,7 @@ WORDS = sorted(client_words.ALWAYS | {"set", "stats", "version"})
 ROWS = "".join(f'    {{verb::{word}, "{word}", meta, {{}}, parse_meta}},\n' for word in WORDS)
 LINES = "".join(f'  send("{word} " + key);\n' for word in sorted(client_words.ALWAYS))
 LIBRARY = LINES + '  ask("stats%s\\r\\n"); of("version"); set("set auth 0 0 "); say("a key must have 1 to %d bytes");\n'
-ANSWERS = '  longestKey = 250\n  if (word == "HD" || word == "MN") {\n'
+ANSWERS = '  longestKey = 250\n  if (word == "HD" || word == "MN" || word == "WS" || word == "WG") {\n'
 KNOWN = ('  {"CLIENT_ERROR bad cursor", kind},\n', '  text.startsWith("bad cursor")\n', '    b"bad cursor": BadCursor,\n',
          '  ["SERVER_ERROR journal", kind],\n')
 
@@ -21,6 +21,8 @@ class ClientWordsTest(Invented):
         self.write(commands.ROWS, ROWS)
         self.write(client_words.CODES, 'ReplyCodeRow{reply_code::done, kOk, "HD", binary_status::success},\n')
         self.write(client_words.SENTENCES, 'kMetaNoop = "MN\\r\\n";\nkBadCursor = "CLIENT_ERROR bad cursor\\r\\n";\n')
+        self.write(client_words.PUSHED[0], 'out.append("WG");\n')
+        self.write(client_words.PUSHED[1], 'named("WS", name)\n')
         self.write(client_words.REFUSALS, 'return "SERVER_ERROR journal: " + why;\n')
         self.write(client_words.REQUESTS, "kMaxKeyBytes = 250;\n")
         self.write(client_words.CLI_COMMANDS, '    Command{"delete-prefix", "Delete", declare_delete_prefix},\n')
@@ -50,6 +52,7 @@ class ClientWordsTest(Invented):
         self.assertEqual(self.found('"mt"', '"mu"', commands.ROWS), everywhere)
         self.assertEqual(self.found('"HD"', '"OK"', client_words.CODES), everywhere)
         self.assertEqual(self.found("250", "255", client_words.REQUESTS), everywhere)
+        self.assertEqual(self.found("WG", "WH", client_words.PUSHED[0]), everywhere)
         self.assertEqual(self.found("bad cursor", "cursor", client_words.SENTENCES), 3)
         self.assertEqual(self.found("journal", "log", client_words.REFUSALS), 1)
 

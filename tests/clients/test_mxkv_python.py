@@ -75,7 +75,7 @@ class MxkvPythonTest(LibraryCase):
         machine.run(python, "-m", "pdoc", "-o", self.folder / "reference", "mxkv", "mxkv.opentelemetry", "mxkv.django")
         self.assertIn("AsyncHashClient", (self.folder / "reference" / "mxkv.html").read_text(encoding="utf-8"))
         shutil.rmtree(self.sources / "mxkv")  # so that the tests find the installed package
-        self.run_tests(python, self.sources, 48, "discover", "-s", "tests", MXKV_PORT=str(self.server.port))
+        self.run_tests(python, self.sources, 79, "discover", "-s", "tests", MXKV_PORT=str(self.server.port))
 
     def install(self, python: Path, *what) -> None:
         registries.run_installer("PyPI", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what)

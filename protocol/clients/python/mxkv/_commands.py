@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._wire import Codec, Key, Reading, Repeat, Request, needs_base64, number, unexpected, whole_number
 from .errors import ClientError
@@ -63,6 +63,31 @@ def get_many(codec: Codec, keys: Sequence[Key]) -> Request[dict[Key, tuple[Any, 
             raise error
         return found
     return Request(b"".join(get_line(codec, key) for key in keys), read, Repeat.always)
+
+
+class Found(NamedTuple):
+    """What a read found: `data` None if there is no item. `is_current` False: the item is stale, or its client is to renew it."""
+    data: bytes | None
+    flags: int = 0
+    unique: int | None = None
+    ttl: int | None = None
+    is_current: bool = True
+
+
+def get_current(codec: Codec, key: Key) -> Request[Found]:
+    """The bytes of an item, and what a near cache has to know of it."""
+    def read() -> Reading[Found]:
+        reply = (yield).checked()
+        if reply.words[0] == b"EN":
+            return Found(None)
+        if reply.block is None:
+            raise unexpected(reply)
+        flags = reply.flags()
+        ttl = number(flags, b"t", None)
+        return Found(reply.block, number(flags, b"f"), number(flags, b"c", None), None if ttl < 0 else ttl,
+                     not flags.keys() & {b"W", b"X", b"Z"})
+    word, encoded = codec.key_words(key)
+    return Request(b"mg %s%s v f c t\r\n" % (word, encoded), read, Repeat.always)
 
 
 def store_many(codec: Codec, how: str, values: Mapping[Key, Any], expire: int, flags: int | None,

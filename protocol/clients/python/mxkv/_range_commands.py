@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from . import _ranges
 from ._batch import Batch, Pipeline
+from ._changes import Kind, WatchForm
 from ._ranges import Branch, Item, Numbers, Page, Range, Show, Size, Where
+from ._watching import Watch
 from ._wire import Codec, Key, Request, T, bytes_of
+
+if TYPE_CHECKING:
+    from .client import Client
 
 PAGE = 1000  # items; the server may end a page earlier
 
@@ -29,6 +34,10 @@ class RangeCommands:
     @abstractmethod
     def _codec(self) -> Codec:
         """Converts keys and values to bytes and back."""
+
+    @abstractmethod
+    def _another(self) -> Client:
+        """A client of the same server with a connection of its own."""
 
     @overload
     def scan(self, prefix: Key = ..., *, values: Literal[True] = ..., reverse: bool = ..., limit: int | None = ...,
@@ -123,6 +132,21 @@ class RangeCommands:
         more than `at_most`, or than the server locks at once; then nothing was done.
         """
         return self._ask(_ranges.touch(self._codec, where, expire, at_most))
+
+    def watch(self, where: Where = "", *, values: bool = False, details: bool = False, kinds: Iterable[Kind] | None = None,
+              position: str | None = None) -> Watch:
+        """Begins to watch a range, on a connection of its own, and returns an iterator over `Changes`: from now on, or behind a
+        `position` of an earlier watch. TooOld or HistoryLost if the server no longer has the changes behind it.
+
+            with client.watch("user:", values=True) as watch:
+                for changes in watch:
+                    for change in changes:
+                        print(change.kind, change.key, change.value)
+
+        With `details` come flags, uniques, lengths and times to live. `kinds` are all but "expired" if not given. To copy a range, begin
+        the watch, read the range, then apply the changes.
+        """
+        return Watch(self._another(), WatchForm(where, values, details, kinds), position)
 
     @contextmanager
     def batch(self) -> Iterator[Batch]:

@@ -24,6 +24,18 @@ class Range:
     include_start: bool = True
     include_stop: bool = False
 
+    def __contains__(self, key: Key) -> bool:
+        """Does the range have this key?"""
+        whole = bytes_of(key)
+        if self.start:
+            start = bytes_of(self.start)
+            if whole < start or (whole == start and not self.include_start):
+                return False
+        if self.stop:
+            stop = bytes_of(self.stop)
+            return whole < stop or (whole == stop and self.include_stop)
+        return True
+
 
 Where = Union[Key, Range]  # a key is a prefix; an empty one means all keys
 

@@ -45,4 +45,8 @@ class Retries:
         again = repeat is Repeat.always or (repeat is Repeat.if_asked and self.writes)
         if not again or attempt >= self.most or not isinstance(error, ConnectionLost):
             return None
+        return self.wait_after(attempt)
+
+    def wait_after(self, attempt: int) -> float:
+        """Seconds to wait after attempt number `attempt`, from 0."""
         return float(min(_LONGEST_WAIT_S, self.wait * 2 ** min(attempt, 20)))

@@ -80,7 +80,7 @@ class ReplyReader:
             words = bytes(self._buffer[:end]).split(b" ")
             del self._buffer[:end + 2]
             self._searched = 0
-            if words[0] != b"VA":
+            if words[0] not in (b"VA", b"WV"):
                 return Reply(words, None)
             if len(words) < 2 or not _LENGTH.fullmatch(words[1]):
                 raise ProtocolError(f"no valid length of a value in {b' '.join(words)[:100]!r}")
@@ -218,12 +218,15 @@ def told_key(flags: dict[bytes, bytes]) -> bytes:
     """The key in a line of a range."""
     if b"k" not in flags:
         raise ProtocolError("a line of a range without its key")
-    if b"b" not in flags:
-        return flags[b"k"]
+    return unbase64(flags[b"k"]) if b"b" in flags else flags[b"k"]
+
+
+def unbase64(text: bytes) -> bytes:
+    """The bytes of a key in base64."""
     try:
-        return base64.b64decode(flags[b"k"], validate=True)
+        return base64.b64decode(text, validate=True)
     except ValueError:
-        raise ProtocolError(f"not base64: {flags[b'k'][:40]!r}") from None
+        raise ProtocolError(f"not base64: {text[:40]!r}") from None
 
 
 def number(flags: dict[bytes, bytes], letters: bytes, otherwise: int | None = 0) -> int:

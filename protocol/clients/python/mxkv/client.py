@@ -55,7 +55,14 @@ class Client(RangeCommands, _Base):
         self._login = None if address.user is None else _commands.login(address.user, address.password)
         self._name, self._hook = address.name, hook
         self._retries = Retries(retries, retry_wait, retry_writes)
+        self._another_with = {"user": user, "password": password, "tls_context": tls_context, "connect_timeout": connect_timeout,
+                              "timeout": timeout, "hook": hook, "retries": retries, "retry_wait": retry_wait, "serde": serde,
+                              "no_delay": no_delay, **arguments}
+        self._server = server
         self._has_sent_silent = False  # on this connection, so an error may belong to a noreply command
+
+    def _another(self) -> Client:
+        return Client(self._server, **self._another_with)
 
     @property
     def _codec(self) -> Codec:

@@ -70,6 +70,16 @@ class Stale(ReplyError):
     """The key has another unique by now."""
 
 
+class TooOld(ReplyError):
+    """The server no longer has the changes behind the position of a watch. Begin a watch without a position, then read the range."""
+
+
+class HistoryLost(ReplyError):
+    """The position of a watch belongs to changes that this server does not know, for example because it was started again. Begin a
+    watch without a position, then read the range.
+    """
+
+
 class BadAddress(MxkvError, ValueError):
     """The text is no address of a server."""
 

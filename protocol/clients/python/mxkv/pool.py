@@ -61,6 +61,9 @@ class PooledClient(RangeCommands, _Base):
     def _create_client(self) -> Client:
         return Client(self._server, **self._arguments)
 
+    def _another(self) -> Client:
+        return self._create_client()
+
     @property
     def _codec(self) -> Codec:
         return Codec(self.serde, self.key_prefix)
