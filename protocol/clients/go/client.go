@@ -83,7 +83,6 @@ func (c *Client) do(ctx context.Context, asked request) error {
 
 func (c *Client) retry(ctx context.Context, asked request) error {
 	again := asked.repeat == always || (asked.repeat == ifAsked && c.options.RetryWrites)
-	wait := c.options.RetryWait
 	for attempt := 0; ; attempt++ {
 		err := c.once(ctx, asked)
 		if !again || attempt >= c.options.Retries || !errors.Is(err, ErrConnection) {
@@ -92,9 +91,8 @@ func (c *Client) retry(ctx context.Context, asked request) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(wait):
+		case <-time.After(c.waitAfter(attempt)):
 		}
-		wait = min(2*wait, time.Second)
 	}
 }
 

@@ -26,6 +26,8 @@ var (
 	ErrTLS            = errors.New("mxkv: TLS failed, for example by a certificate without trust")
 	ErrAddress        = errors.New("mxkv: no address of a server")
 	ErrNotDone        = errors.New("mxkv: the operation was not executed yet")
+	ErrTooOld         = errors.New("mxkv: the server no longer has the changes behind the position of the watch")
+	ErrHistoryLost    = errors.New("mxkv: the position of the watch is of another process of the server, or of another server")
 	ErrClosed         = errors.New("mxkv: the client is closed")
 )
 

@@ -28,6 +28,16 @@ func (r Range) ExcludeStart() Range { r.excludeStart = true; return r }
 // IncludeStop adds the stop to a Range that Between made.
 func (r Range) IncludeStop() Range { r.includeStop = true; return r }
 
+// Contains tells whether the range has this key.
+func (r Range) Contains(key string) bool {
+	if r.prefix != "" {
+		return strings.HasPrefix(key, r.prefix)
+	}
+	above := r.start == "" || key > r.start || (key == r.start && !r.excludeStart)
+	below := r.stop == "" || key < r.stop || (key == r.stop && r.includeStop)
+	return above && below
+}
+
 // words returns the words of a line for the start and end of a range.
 func (r Range) words(reverse bool) string {
 	direction := ""

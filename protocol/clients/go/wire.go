@@ -20,7 +20,7 @@ const (
 // reply is one line, and the value behind it if it announces one.
 type reply struct {
 	words []string
-	value []byte // not nil if the line began with VA
+	value []byte // not nil if the line began with VA or WV
 }
 
 // flag returns the text behind the letters of a flag, of the first word that begins with them.
@@ -78,7 +78,7 @@ func (r replies) next() (reply, error) {
 		return reply{}, err
 	}
 	found := reply{words: strings.Split(line, " ")}
-	if found.words[0] != "VA" {
+	if found.words[0] != "VA" && found.words[0] != "WV" {
 		return found, nil
 	}
 	if len(found.words) < 2 {
