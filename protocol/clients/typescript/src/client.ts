@@ -1,13 +1,16 @@
 import { nameOf, optionsOf } from "./address.js";
 import { Batch } from "./batch.js";
 import { type ClientOptions, Connection, requestTimeoutMs } from "./connection.js";
+import type { WatchOptions } from "./changes.js";
 import { AnswerError, ClientClosed, ConnectionLost } from "./errors.js";
 import { type StoreOptions, countLine, countRequest, deleteLine, exptime, getRequest, statsRequest, storeLine, touchLine, writeRequest } from "./keys.js";
+import { NearCache, type NearOptions } from "./near_cache.js";
 import { Pipeline } from "./pipeline.js";
 import {
   type Branch, type Item, type Numbers, type Page, type Range, type ScanOptions, type Size,
   numbersRequest, pageRequest, removeRequest, sizeRequest, touchRequest, treeRequest,
 } from "./ranges.js";
+import { Watch, pause } from "./watch.js";
 import { type Key, type Request, lineOf, single } from "./wire.js";
 
 const all: Range = { prefix: "" };
@@ -189,6 +192,21 @@ export class Client {
     return this.#ask(touchRequest(range, exptime(expire), atMost));
   }
 
+  /**
+   * Begins to watch a range, on a connection of its own: from now on, or behind a position. To copy a range, begin the watch, read the
+   * range, then apply the changes.
+   */
+  watch(range: Range = all, options: WatchOptions = {}): Promise<Watch> {
+    return Watch.begin(this.#options, range, options);
+  }
+
+  /**
+   * Begins a near cache of a range. Rejects if the server refuses to tell its changes.
+   */
+  nearCache(range: Range = all, options: NearOptions = {}): Promise<NearCache> {
+    return NearCache.begin(this, (request) => this.#ask(request), this.#options, range, options);
+  }
+
   /** Does what `gather` gathers at one moment, or nothing of it; nothing is sent if it throws. Returns what it returned. */
   async batch<T>(gather: (batch: Batch) => T): Promise<T> {
     const batch = new Batch();
@@ -248,7 +266,7 @@ export class Client {
           throw error;
         }
       }
-      await new Promise((resolve) => setTimeout(resolve, Math.min(1000, 50 * 2 ** attempt)));
+      await pause(attempt);
     }
   }
 

@@ -37,7 +37,8 @@ export interface ClientOptions {
   readonly hook?: (command: string, server: string) => (error?: unknown) => void;
 }
 
-interface Waiting {
+/** Takes what comes; `fail` is called at the end. */
+export interface Waiting {
   feed(data: Buffer): void;
   fail(error: Error): void;
 }
@@ -76,6 +77,27 @@ export class Connection {
   close(): void {
     this.socket.destroy();
     this.#end(new ConnectionLost("closed"));
+  }
+
+  /** All that comes from now on goes to a listener, until the connection ends. */
+  listen(listener: Waiting): void {
+    if (this.#ended) {
+      listener.fail(this.#ended);
+      return;
+    }
+    this.#waiting = listener;
+  }
+
+  write(data: Buffer): void {
+    this.socket.write(data);
+  }
+
+  pause(paused: boolean): void {
+    if (paused) {
+      this.socket.pause();
+    } else if (this.socket.isPaused()) {
+      this.socket.resume();
+    }
   }
 
   ask<T>(request: Request<T>, timeoutMs: number): Promise<T> {

@@ -41,6 +41,15 @@ export class NotFound extends AnswerError {}
 export class NotStored extends AnswerError {}
 /** The key has another unique by now. */
 export class Stale extends AnswerError {}
+/**
+ * The server no longer has the changes behind the position of a watch. Begin a watch without a position, then read the range.
+ */
+export class TooOld extends AnswerError {}
+/**
+ * The position of a watch is of another process of the server, or of another server. Begin a watch without a position, then read the
+ * range.
+ */
+export class HistoryLost extends AnswerError {}
 /** No connection, or it was lost. Whether a write took effect is not known. */
 export class ConnectionLost extends MxkvError {}
 /** No reply in time. Whether a write took effect is not known. */

@@ -3,9 +3,15 @@ import { BadCursor, ClientError } from "./errors.js";
 import { type Key, type Repeat, type Reply, type Request, bytesOf, lineOf, needsBase64, single } from "./wire.js";
 
 /** All keys that begin so, or those from `start`, which is one of them, to `stop`, which is not. Nothing said: all keys. */
-export type Range =
-  | { readonly prefix: Key }
-  | { readonly start?: Key; readonly stop?: Key; readonly excludeStart?: boolean; readonly includeStop?: boolean };
+export type Range = { readonly prefix: Key } | Bounds;
+
+/** Keys from `start`, which is one of them, to `stop`, which is not. */
+export interface Bounds {
+  readonly start?: Key;
+  readonly stop?: Key;
+  readonly excludeStart?: boolean;
+  readonly includeStop?: boolean;
+}
 
 /** What of a range is told, and how. */
 export interface ScanOptions {
@@ -91,6 +97,20 @@ export function rangeWords(range: Range, reverse = false): string {
     line += " H" + word(far) + ((reverse ? !range.excludeStart : range.includeStop) ? " i" : "");
   }
   return line + direction;
+}
+
+/** Does a range have this key? */
+export function contains(range: Range, key: Key): boolean {
+  const bytes = bytesOf(key);
+  if ("prefix" in range) {
+    const prefix = bytesOf(range.prefix);
+    return prefix.equals(bytes.subarray(0, prefix.length));
+  }
+  const start = bytesOf(range.start ?? "");
+  const stop = bytesOf(range.stop ?? "");
+  const above = Buffer.compare(bytes, start);
+  const below = stop.length === 0 ? -1 : Buffer.compare(bytes, stop);
+  return (above > 0 || (above === 0 && (start.length === 0 || !range.excludeStart))) && (below < 0 || (below === 0 && range.includeStop === true));
 }
 
 export function itemOf(reply: Reply, key: Buffer): Item {

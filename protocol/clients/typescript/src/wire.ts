@@ -75,6 +75,11 @@ export class Reply {
     if (text === undefined) {
       throw this.unexpected();
     }
+    return this.bytesOf(text);
+  }
+
+  /** The bytes of a key of this line, which is in base64 if the line says so. */
+  bytesOf(text: string): Buffer {
     return Buffer.from(text, this.flag("b") === undefined ? "latin1" : "base64");
   }
 
@@ -117,7 +122,7 @@ export class ReplyReader {
       }
       const words = all.toString("latin1", 0, at).split(" ");
       this.keep(all.subarray(at + 2));
-      if (words[0] !== "VA") {
+      if (words[0] !== "VA" && words[0] !== "WV") {
         return new Reply(words);
       }
       if (!/^\d{1,10}$/.test(words[1] ?? "")) {
