@@ -50,13 +50,28 @@ final class Connection implements AutoCloseable {
 
   /** After an exception that is no Answer the connection is of no more use. */
   <T> T ask(byte[] request, Reading<T> reading) throws IOException {
-    socket.getOutputStream().write(request);
-    socket.getOutputStream().flush();
+    send(request);
     T result = reading.read(in);
     if (!isInStep()) {
       throw new MxkvException.Protocol("the server sent more than was asked for");
     }
     return result;
+  }
+
+  /** Sends without a wait for a reply. */
+  void send(byte[] data) throws IOException {
+    socket.getOutputStream().write(data);
+    socket.getOutputStream().flush();
+  }
+
+  /** Reads something that the server sent. */
+  <T> T receive(Reading<T> reading) throws IOException {
+    return reading.read(in);
+  }
+
+  /** Reads have no timeout from now on. */
+  void waitForEver() throws IOException {
+    socket.setSoTimeout(0);
   }
 
   /** Is the next reply that of the next request? */

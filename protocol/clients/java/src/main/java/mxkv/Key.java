@@ -22,6 +22,11 @@ public final class Key implements Comparable<Key> {
     return new Key(text.getBytes(StandardCharsets.UTF_8));
   }
 
+  /** The key of a text in which each character is a byte. */
+  static Key ofRaw(String raw) {
+    return new Key(raw.getBytes(StandardCharsets.ISO_8859_1));
+  }
+
   public byte[] bytes() {
     return bytes.clone();
   }
@@ -45,6 +50,14 @@ public final class Key implements Comparable<Key> {
   @Override
   public int compareTo(Key other) {
     return Arrays.compareUnsigned(bytes, other.bytes);
+  }
+
+  boolean startsWith(Key prefix) {
+    return bytes.length >= prefix.bytes.length && Arrays.equals(bytes, 0, prefix.bytes.length, prefix.bytes, 0, prefix.bytes.length);
+  }
+
+  int length() {
+    return bytes.length;
   }
 
   boolean isEmpty() {

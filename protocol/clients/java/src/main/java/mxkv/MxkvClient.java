@@ -98,10 +98,12 @@ public final class MxkvClient implements AutoCloseable {
     NOT_FOUND
   }
 
+  private final Builder options;
   private final Pool pool;
   private final Ranges ranges;
 
   private MxkvClient(Builder options) {
+    this.options = options;
     pool = new Pool(options);
     ranges = new Ranges(pool);
   }
@@ -322,6 +324,19 @@ public final class MxkvClient implements AutoCloseable {
   public long touchRange(Range where, Duration expires, OptionalLong atMost) {
     String most = atMost.isEmpty() ? "" : " A" + atMost.getAsLong();
     return ranges.one("mt " + where.words(false) + " T" + Lines.exptime(expires) + most, Pool.Repeat.IF_ASKED).number("A", 0);
+  }
+
+  /**
+   * Begins to watch a range, on a connection of its own: from now on, or behind a position. To copy a range, begin the watch, read the
+   * range, then apply the changes.
+   */
+  public Watch watch(Range where, WatchOptions how) {
+    return new Watch(options, where, how);
+  }
+
+  /** Begins a near cache of a range. An exception if the server refuses the watch. */
+  public NearCache nearCache(Range where, long maxBytes, Duration maxStale) {
+    return new NearCache(this, pool, options, where, maxBytes, maxStale);
   }
 
   /** Does what {@code gather} gathers at one moment, or nothing of it; nothing is sent if it throws. */

@@ -138,6 +138,27 @@ public class MxkvException extends RuntimeException {
     }
   }
 
+  /** The server no longer has the changes behind the position of a watch. Begin a watch without a position, then read the range. */
+  public static class TooOld extends Answer {
+    private static final long serialVersionUID = 1;
+
+    TooOld() {
+      super("the server no longer has the changes behind this position");
+    }
+  }
+
+  /**
+   * The position of a watch is of another process of the server, or of another server. Begin a watch without a position, then read the
+   * range.
+   */
+  public static class HistoryLost extends Answer {
+    private static final long serialVersionUID = 1;
+
+    HistoryLost() {
+      super("the position is of another process of the server, or of another server");
+    }
+  }
+
   /** No connection, it was lost, or no reply came in time. Whether a write took effect is not known. */
   public static class Connection extends MxkvException {
     private static final long serialVersionUID = 1;

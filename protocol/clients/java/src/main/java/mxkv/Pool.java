@@ -54,7 +54,6 @@ final class Pool implements AutoCloseable {
 
   private <T> T retry(byte[] request, Repeat repeat, Connection.Reading<T> reading) {
     boolean again = repeat == Repeat.ALWAYS || (repeat == Repeat.IF_ASKED && options.retryWrites);
-    long waitMs = 50;
     for (int attempt = 0; ; ++attempt) {
       try {
         return once(request, reading);
@@ -65,8 +64,7 @@ final class Pool implements AutoCloseable {
           throw failure;
         }
       }
-      pause(waitMs);
-      waitMs = Math.min(1000, 2 * waitMs);
+      pause(waitAfterMs(attempt));
     }
   }
 
@@ -104,13 +102,19 @@ final class Pool implements AutoCloseable {
     }
   }
 
-  private static MxkvException named(IOException lost) {
+  /** The error of mxkv for an error of a socket. */
+  static MxkvException named(IOException lost) {
     String text = lost.getMessage() == null ? lost.toString() : lost.getMessage();
     if (lost instanceof SocketTimeoutException) {
       return new MxkvException.Timeout(text, lost);
     }
     boolean ended = lost.getCause() instanceof EOFException || lost.getCause() instanceof SocketException;
     return lost instanceof SSLException && !ended ? new MxkvException.Tls(text, lost) : new MxkvException.Connection(text, lost);
+  }
+
+  /** How long to wait after attempt number {@code attempt}, from 0. */
+  static long waitAfterMs(int attempt) {
+    return Math.min(1000, 50L << Math.min(attempt, 10));
   }
 
   private static void pause(long milliseconds) {

@@ -1,6 +1,7 @@
 package mxkv;
 
 import java.util.Arrays;
+import java.util.Objects;
 
 /** Keys in the order of their bytes: all that begin alike, or those from one to another. */
 public final class Range {
@@ -60,6 +61,27 @@ public final class Range {
 
   public Range includingStop() {
     return new Range(prefix, start, stop, excludesStart, true);
+  }
+
+  /** Does the range have this key? */
+  public boolean contains(Key key) {
+    if (!prefix.isEmpty()) {
+      return key.startsWith(prefix);
+    }
+    int above = key.compareTo(start);
+    int below = stop.isEmpty() ? -1 : key.compareTo(stop);
+    return (above > 0 || (above == 0 && (start.isEmpty() || !excludesStart))) && (below < 0 || (below == 0 && includesStop));
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Range range && prefix.equals(range.prefix) && start.equals(range.start) && stop.equals(range.stop)
+        && excludesStart == range.excludesStart && includesStop == range.includesStop;
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(prefix, start, stop, excludesStart, includesStop);
   }
 
   /** Where it starts and ends, as a line says it. */

@@ -21,7 +21,7 @@ record Reply(List<String> words, byte[] value) {
       throw error;
     }
     List<String> words = Arrays.asList(line.split(" ", -1));
-    if (!words.get(0).equals("VA")) {
+    if (!words.get(0).equals("VA") && !words.get(0).equals("WV")) {
       return new Reply(words, null);
     }
     if (words.size() < 2 || !words.get(1).matches("\\d{1,10}") || Long.parseLong(words.get(1)) > 1 << 30) {
@@ -105,6 +105,11 @@ record Reply(List<String> words, byte[] value) {
     if (text == null) {
       throw unexpected();
     }
+    return keyOf(text);
+  }
+
+  /** The key of a word of this line, which is in base64 if the line says so. */
+  Key keyOf(String text) {
     return Key.of(flag("b") == null ? text.getBytes(StandardCharsets.ISO_8859_1) : parsed(text, Base64.getDecoder()::decode));
   }
 
