@@ -8,8 +8,10 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
@@ -47,7 +49,8 @@ public final class NearCache implements AutoCloseable {
     final Optional<byte[]> value;
     final long unique;
     final boolean isAscii; // then the key as text is the same as `id`
-    long end;
+    volatile long end;
+    boolean isLinked; // in the ring
     Entry previous = this;
     Entry next = this;
 
@@ -64,11 +67,13 @@ public final class NearCache implements AutoCloseable {
     }
 
     void unlink() {
+      isLinked = false;
       previous.next = next;
       next.previous = previous;
     }
 
     void link(Entry behind) {
+      isLinked = true;
       previous = behind;
       next = behind.next;
       behind.next.previous = this;
@@ -104,12 +109,12 @@ public final class NearCache implements AutoCloseable {
   private int attempt; // to begin the watch, since the last mark
   private volatile WatchStream stream;
 
-  private final Object lock = new Object(); // of all below
-  private final Map<String, Entry> entries = new HashMap<>();
+  private final ReentrantLock lock = new ReentrantLock(); // for all below; hits only read entries and liveUntil, without it
+  private final Map<String, Entry> entries = new ConcurrentHashMap<>();
   private final Entry recent = new Entry("", Optional.empty(), 0, 0);
   private final List<Reading> pending = new ArrayList<>();
   private long bytes;
-  private long liveUntil;
+  private volatile long liveUntil;
   private boolean follows; // the server will send the changes behind a read that is sent now
   private long keepsFrom; // values of reads that were sent before are not kept
   private long knownAt; // lines that come now were written after this time
@@ -136,12 +141,10 @@ public final class NearCache implements AutoCloseable {
   /** The value; empty if there is no such item. Do not change the value. */
   public Optional<byte[]> get(String key) {
     long now = now();
-    synchronized (lock) {
-      if (now < liveUntil) {
-        Entry entry = entries.get(key);
-        if (entry != null && entry.isAscii && now < entry.end) {
-          return used(entry);
-        }
+    if (now < liveUntil) {
+      Entry entry = entries.get(key);
+      if (entry != null && entry.isAscii && now < entry.end) {
+        return used(entry);
       }
     }
     return get(Key.of(key));
@@ -149,23 +152,29 @@ public final class NearCache implements AutoCloseable {
 
   /** The value; empty if there is no such item. Do not change the value. */
   public Optional<byte[]> get(Key key) {
+    // The clock is read first, then liveUntil, then the entry: it was current at the mark by which the cache is live, or later.
     long now = now();
     String id = key.raw();
-    synchronized (lock) {
-      if (now < liveUntil) {
-        Entry entry = entries.get(id);
-        if (entry != null && now < entry.end) {
-          return used(entry);
-        }
+    if (now < liveUntil) {
+      Entry entry = entries.get(id);
+      if (entry != null && now < entry.end) {
+        return used(entry);
       }
     }
     return fetch(key, id);
   }
 
+  /** Notes the use, unless another thread has the lock: then so many entries are used that their order need not be exact. */
   private Optional<byte[]> used(Entry entry) {
-    if (recent.next != entry) {
-      entry.unlink();
-      entry.link(recent);
+    if (lock.tryLock()) {
+      try {
+        if (entry.isLinked && recent.next != entry) {
+          entry.unlink();
+          entry.link(recent);
+        }
+      } finally {
+        lock.unlock();
+      }
     }
     return entry.value;
   }
@@ -204,29 +213,41 @@ public final class NearCache implements AutoCloseable {
 
   /** Does it answer reads itself? */
   public boolean isLive() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return now() < liveUntil;
+    } finally {
+      lock.unlock();
     }
   }
 
   /** The number of entries. */
   public int entries() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return entries.size();
+    } finally {
+      lock.unlock();
     }
   }
 
   /** Bytes of keys and values, and 200 for each entry. */
   public long bytes() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return bytes;
+    } finally {
+      lock.unlock();
     }
   }
 
   /** The error that ended the last connection of the watch; empty while the watch is followed. */
   public Optional<MxkvException> failure() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return Optional.ofNullable(failure);
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -262,20 +283,26 @@ public final class NearCache implements AutoCloseable {
     checked(key);
     byte[] line = Lines.of("mg " + key.words("") + " v f c t");
     Reading reading;
-    synchronized (lock) {
+    lock.lock();
+    try {
       reading = new Reading(id, !follows);
       pending.add(reading);
+    } finally {
+      lock.unlock();
     }
     long sent = now();
     Found found = null;
     try {
       found = pool.ask(line, Pool.Repeat.ALWAYS, in -> found(Reply.read(in)));
     } finally {
-      synchronized (lock) {
+      lock.lock();
+      try {
         pending.remove(reading);
         if (found != null && !reading.tainted && found.isCurrent() && sent >= keepsFrom) {
           keep(new Entry(id, found.value(), found.unique(), endOf(sent, found.ttlSeconds())));
         }
+      } finally {
+        lock.unlock();
       }
     }
     return found.value();
@@ -322,11 +349,14 @@ public final class NearCache implements AutoCloseable {
   }
 
   private void forget(List<String> ids) {
-    synchronized (lock) {
+    lock.lock();
+    try {
       for (String id : ids) {
         drop(entries.get(id));
         taint(id);
       }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -338,15 +368,19 @@ public final class NearCache implements AutoCloseable {
 
   /** Forgets all, the position, too, and keeps nothing until a watch has begun anew. */
   private void clear() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       liveUntil = 0;
       follows = false;
       position = null;
+      entries.values().forEach(entry -> entry.isLinked = false);
       entries.clear();
       recent.next = recent;
       recent.previous = recent;
       bytes = 0;
       pending.forEach(reading -> reading.tainted = true);
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -361,8 +395,11 @@ public final class NearCache implements AutoCloseable {
         if (lost instanceof MxkvException.TooOld || lost instanceof MxkvException.HistoryLost) {
           clear(); // the position is never sent again
         }
-        synchronized (lock) {
+        lock.lock();
+        try {
           failure = lost;
+        } finally {
+          lock.unlock();
         }
       } catch (InterruptedException interrupted) {
         closing.countDown(); // nobody else has this thread
@@ -384,10 +421,13 @@ public final class NearCache implements AutoCloseable {
     long asked = now();
     WatchStream made = new WatchStream(options, where, position == null ? FORM : FORM.from(position));
     stream = made;
-    synchronized (lock) {
+    lock.lock();
+    try {
       position = made.position;
       knownAt = asked;
       follows = true;
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -416,7 +456,8 @@ public final class NearCache implements AutoCloseable {
 
   /** Applies changes. A mark that was asked for at this time makes the cache live. */
   void take(Changes found, Long asked) {
-    synchronized (lock) {
+    lock.lock();
+    try {
       found.forEach(this::apply);
       position = found.position().orElse(position);
       if (asked != null) {
@@ -425,6 +466,8 @@ public final class NearCache implements AutoCloseable {
         attempt = 0;
         failure = null;
       }
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -477,20 +520,29 @@ public final class NearCache implements AutoCloseable {
   // For tests.
 
   long liveUntilNs() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return liveUntil;
+    } finally {
+      lock.unlock();
     }
   }
 
   boolean areAllTainted() {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return pending.stream().allMatch(reading -> reading.tainted);
+    } finally {
+      lock.unlock();
     }
   }
 
   boolean has(String key) {
-    synchronized (lock) {
+    lock.lock();
+    try {
       return entries.containsKey(key);
+    } finally {
+      lock.unlock();
     }
   }
 }
