@@ -3,9 +3,11 @@
 #include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "config/parse.hpp"
+#include "config/watch_share.hpp"
 #include "config/without_effect.hpp"
 
 namespace mxkv::config {
@@ -22,6 +24,23 @@ std::string crowd_of_workers(const Resolved& resolved) {
                                (cpus == 1 ? " CPU" : " CPUs") +
                                ": the clients of one worker wait while another worker has its CPU";
 }
+
+namespace {
+
+// Only figures that somebody has set: the usual ones are for larger servers, too.
+void doubt_watch_share(const DaemonOptions& options, std::string_view name, std::size_t bytes,
+                       std::size_t limit, Findings& found) {
+  const std::string path = "watch." + std::string{name};
+  const Origin* const origin = find_origin(options.origins, path);
+  if (const std::size_t most = limit / kPartForWatches; origin != nullptr && bytes > most) {
+    found.push_back({*origin, path,
+                     format_size_rounded(bytes) + " is more than 1/" + std::to_string(kPartForWatches) +
+                         " of memory.limit, which is " + format_size_rounded(limit) + ": " +
+                         format_size_rounded(most) + " are used"});
+  }
+}
+
+}  // namespace
 
 Findings doubts(const DaemonOptions& options, const Resolved& resolved, const MachineFacts& facts) {
   Findings found;
@@ -47,6 +66,8 @@ Findings doubts(const DaemonOptions& options, const Resolved& resolved, const Ma
                            format_size_rounded(limit) + ": the prefix never reaches it"});
     }
   }
+  doubt_watch_share(options, "memory", options.watch.memory_bytes, limit, found);
+  doubt_watch_share(options, "ring", options.watch.ring_bytes, limit, found);
   Findings idle = switches_without_effect(options, resolved.runtime.workers.size(), resolved.nodes.size());
   found.insert(found.end(), idle.begin(), idle.end());
   return found;

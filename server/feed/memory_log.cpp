@@ -9,8 +9,6 @@
 
 namespace mxkv::server {
 
-namespace {}
-
 MemoryLog::MemoryLog(const std::vector<void*>& workers, index::CommitPoint<std::string_view>& commits,
                      const runtime::Clock& clock, runtime::MemoryBudget* budget, MemoryLogOptions options,
                      MemoryLogHooks hooks)
@@ -191,18 +189,19 @@ bool MemoryLog::close_epoch(std::uint64_t now_ns) {
 }
 
 void MemoryLog::collect() {
-  RingEpoch epoch{.number = closed_};
-  bool fits = true;
   for (const std::unique_ptr<Desk>& desk : desks_) {
     if (RecordBlock* const sealed = desk->of_worker.buffer.collect(); sealed != nullptr) {
       (desk->first == nullptr ? desk->first : desk->last->next) = sealed;
       for (desk->last = sealed; desk->last->next != nullptr; desk->last = desk->last->next) {
       }
     }
+  }
+  RingEpoch epoch{.number = closed_};
+  const bool fits = make_room(epoch);
+  for (const std::unique_ptr<Desk>& desk : desks_) {
     RecordBlock* const first = desk->first;
     RecordBlock* last = nullptr;
     for (; desk->first != nullptr && desk->first->epoch <= closed_; desk->first = desk->first->next) {
-      fits = fits && epoch.bytes.size() + desk->first->payload_bytes <= options_.ring_bytes;
       if (fits) {
         copy(*desk->first, last == nullptr, epoch);
       }
@@ -219,10 +218,29 @@ void MemoryLog::collect() {
   }
 }
 
+// Gives `to` the room that the epoch needs, and no more. False: the epoch is larger than the ring.
+bool MemoryLog::make_room(RingEpoch& to) const {
+  std::size_t bytes = 0;
+  std::size_t runs = 0;
+  for (const std::unique_ptr<Desk>& desk : desks_) {
+    for (const RecordBlock* block = desk->first; block != nullptr && block->epoch <= closed_;
+         block = block->next) {
+      bytes += block->payload_bytes + (keeps_apart(*block) ? block->apart.bytes : 0);
+      ++runs;
+    }
+  }
+  if (bytes + runs * sizeof(RingEpoch::Run) > ring_.most_bytes()) {
+    return false;
+  }
+  to.bytes.reserve(bytes);
+  to.runs.reserve(runs);
+  return true;
+}
+
 void MemoryLog::copy(RecordBlock& block, bool first_of_worker, RingEpoch& to) {
   RingEpoch::Run run{.payload_bytes = block.payload_bytes, .of_next_worker = first_of_worker};
   to.bytes.append(block.payload(), block.payload_bytes);
-  if (block.apart.owner != nullptr && block.apart.bytes <= options_.value_bytes) {
+  if (keeps_apart(block)) {
     pieces_.clear();
     block.apart.of->pieces(block.apart.owner, pieces_);
     for (const std::string_view piece : pieces_) {

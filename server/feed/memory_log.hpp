@@ -154,6 +154,10 @@ class MemoryLog : public FeedSwitch {
   [[nodiscard]] bool due(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool close_epoch(std::uint64_t now_ns);
   void collect();
+  [[nodiscard]] bool make_room(RingEpoch& to) const;
+  [[nodiscard]] bool keeps_apart(const RecordBlock& block) const noexcept {
+    return block.apart.owner != nullptr && block.apart.bytes <= options_.value_bytes;
+  }
   void copy(RecordBlock& block, bool first_of_worker, RingEpoch& to);
   void drop_collected() noexcept;
 

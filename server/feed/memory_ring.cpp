@@ -16,9 +16,9 @@ void MemoryRing::begin(std::uint64_t epoch) noexcept {
 
 void MemoryRing::drop_oldest() noexcept {
   const RingEpoch& oldest = epochs_.front();
-  bytes_ -= oldest.bytes.size();
+  bytes_ -= oldest.own_bytes();
   if (budget_ != nullptr) {
-    budget_->refund(runtime::memory_category::buffers, oldest.bytes.size());
+    budget_->refund(runtime::memory_category::buffers, oldest.own_bytes());
   }
   complete_behind_ = oldest.number;
   epochs_.pop_front();
@@ -27,12 +27,12 @@ void MemoryRing::drop_oldest() noexcept {
 void MemoryRing::add(RingEpoch&& epoch) {
   MXKV_ASSERT(epoch.number > complete_behind_ && (epochs_.empty() || epoch.number > epochs_.back().number),
               "epochs come in their order");
-  bytes_ += epoch.bytes.size();
+  bytes_ += epoch.own_bytes();
   if (budget_ != nullptr) {
-    budget_->charge_unconditionally(runtime::memory_category::buffers, epoch.bytes.size());
+    budget_->charge_unconditionally(runtime::memory_category::buffers, epoch.own_bytes());
   }
   epochs_.push_back(std::move(epoch));
-  while (bytes_ > most_bytes_ && epochs_.size() > 1) {
+  while (bytes_ > most_bytes() && epochs_.size() > 1) {
     drop_oldest();
   }
 }

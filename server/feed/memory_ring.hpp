@@ -10,6 +10,7 @@
 
 #include "runtime/memory/memory_budget.hpp"
 #include "server/feed/change_source.hpp"
+#include "server/feed/share_of_limit.hpp"
 
 namespace mxkv::server {
 
@@ -24,6 +25,11 @@ struct RingEpoch {
   std::uint64_t number = 0;
   std::string bytes{};
   std::vector<Run> runs{};
+
+  /// In memory.
+  [[nodiscard]] std::size_t own_bytes() const noexcept {
+    return sizeof(RingEpoch) + bytes.capacity() + runs.capacity() * sizeof(Run);
+  }
 };
 
 /// Thread-safety: one thread at a time.
@@ -36,7 +42,8 @@ class MemoryRing {
   MemoryRing(const MemoryRing&) = delete;
   MemoryRing& operator=(const MemoryRing&) = delete;
 
-  [[nodiscard]] std::size_t most_bytes() const noexcept { return most_bytes_; }
+  /// At most a part of the memory limit, which may change.
+  [[nodiscard]] std::size_t most_bytes() const noexcept { return within_share(most_bytes_, budget_); }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// The ring is complete behind this epoch.
   [[nodiscard]] std::uint64_t complete_behind() const noexcept { return complete_behind_; }

@@ -125,6 +125,15 @@ class CheckTest(ConfigCase):
         self.assertRegex(errors[0], rf"^{file}:11:3: topologies: none fits this machine, which has nodes: 4, .*"
                                     r"two-nodes wants nodes: 2\)$")
 
+    def test_watches_that_want_more_than_their_part_of_the_memory_are_told(self):
+        rest = "watch: {ring: 1TiB, memory: 16MiB}\n"
+        done = run("check", self.file("memory: {limit: 64MiB}\n" + rest))
+        for name, figure in (("ring", "1TiB"), ("memory", "16MiB")):
+            self.assertRegex(done.stderr,
+                             rf"watch\.{name}: {figure} is more than 1/8 of memory\.limit, which is 64MiB: 8MiB are used")
+        done = run("check", self.file("memory: {limit: 64MiB}\n"))
+        self.assertEqual(done.stderr, "")
+
     def test_all_that_is_wrong_is_told_in_order(self):
         file = self.file("wrokers: 2\nnodes:\n  - {node: 0, cpus: \"0-4000\"}\n  - {node: 77}\n"
                          "limits:\n  pipeline: 0\n  pipeline: 2\n")

@@ -11,7 +11,7 @@ RingEpoch epoch(std::uint64_t number, std::size_t bytes) {
 }
 
 TEST(MemoryRing, FindsTheNextEpochBehindANumber) {
-  MemoryRing ring{100, nullptr};
+  MemoryRing ring{1'000, nullptr};
   ring.begin(4);
   EXPECT_EQ(ring.behind(4), nullptr);
   ring.add(epoch(6, 10));
@@ -23,14 +23,19 @@ TEST(MemoryRing, FindsTheNextEpochBehindANumber) {
   EXPECT_EQ(ring.complete_behind(), 4U);
 }
 
+/// Two epochs of `bytes`, and less than three.
+std::size_t two_of(std::size_t bytes) {
+  return 2 * epoch(1, bytes).own_bytes() + 10;
+}
+
 TEST(MemoryRing, DropsTheOldestAboveItsSize) {
-  MemoryRing ring{100, nullptr};
+  MemoryRing ring{two_of(40), nullptr};
   ring.begin(0);
   for (std::uint64_t number = 1; number <= 5; ++number) {
     ring.add(epoch(number, 40));
   }
   EXPECT_EQ(ring.complete_behind(), 3U);
-  EXPECT_EQ(ring.bytes(), 80U);
+  EXPECT_EQ(ring.bytes(), 2 * epoch(1, 40).own_bytes());
   EXPECT_EQ(ring.behind(0)->number, 4U);
 }
 
@@ -49,13 +54,28 @@ TEST(MemoryRing, KeepsTheNewestEpochWhateverItsSize) {
 TEST(MemoryRing, ChargesWhatItHolds) {
   runtime::MemoryBudget budget{std::size_t{1} << 20U, 1};
   {
-    MemoryRing ring{100, &budget};
+    MemoryRing ring{two_of(70), &budget};
     ring.begin(0);
-    ring.add(epoch(1, 70));
-    ring.add(epoch(2, 70));
-    EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), 70U);
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+      ring.add(epoch(number, 70));
+    }
+    EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), 2 * epoch(1, 70).own_bytes());
   }
   EXPECT_EQ(budget.category_bytes(runtime::memory_category::buffers), 0U);
+}
+
+TEST(MemoryRing, TakesAPartOfTheMemoryLimitAtMost) {
+  runtime::MemoryBudget budget{8'000, 1};
+  MemoryRing ring{1'000'000, &budget};
+  EXPECT_EQ(ring.most_bytes(), 1'000U);
+  budget.set_limit_bytes(80'000);
+  EXPECT_EQ(ring.most_bytes(), 10'000U);
+  ring.begin(0);
+  for (std::uint64_t number = 1; number <= 100; ++number) {
+    ring.add(epoch(number, 500));
+  }
+  EXPECT_LE(ring.bytes(), 10'000U);
+  EXPECT_GT(ring.bytes(), 8'000U);
 }
 
 }  // namespace
