@@ -182,7 +182,7 @@ void write_watches(Exposition& out, const ServingParts& parts) {
       "returned.",
       load(counts.behind));
   one(type::gauge, "mxkv_range_watch_unread_bytes", "Bytes of lines that clients with watches have not read.",
-      feed != nullptr ? feed->herald().frame_bytes() : 0);
+      feed != nullptr ? feed->herald().unread_bytes() : 0);
   one(type::gauge, "mxkv_range_watch_ring_bytes", "Bytes of recent changes that are kept for watches.",
       feed != nullptr ? feed->ring_bytes() : 0);
   one(type::gauge, "mxkv_range_watch_history_bytes",

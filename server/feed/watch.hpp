@@ -24,7 +24,15 @@ struct Channel;
 /// How a watch, or the attempt to begin one, ends.
 enum class watch_end : std::uint8_t { none, old, lost, too_many };
 
-/// What a connection has to write. Plain.
+/// How far a watch has come: it has all epochs up to `epoch`, and of the next one that has some, its first `lines` lines.
+struct FeedCursor {
+  std::uint64_t epoch = 0;
+  std::uint32_t lines = 0;
+
+  friend bool operator==(const FeedCursor&, const FeedCursor&) = default;
+};
+
+/// What a connection has to write.
 struct Tiding {
   enum class what : std::uint8_t {
     begun,  ///< the watch has begun behind `position`
@@ -38,6 +46,14 @@ struct Tiding {
   FrameRef frame{};
   std::string opaque{};  ///< lines: of the request for this mark; empty: nobody asked
   bool asked = false;    ///< lines: the client asked for this mark
+  FrameCharge charge{};  ///< for its place in the queue
+};
+
+/// A mark that a client asked for.
+struct AskedMark {
+  std::string opaque;
+  std::uint64_t target = 0;  ///< the watch must have all up to this epoch before
+  FrameCharge charge;
 };
 
 /// Thread-safety: given per member.
@@ -59,60 +75,53 @@ class Watch {
 
   // -- the herald's thread
 
-  /// Adds a tiding. Returns whether the worker must hear that this watch has some.
-  [[nodiscard]] bool add(Tiding&& tiding) {
-    const std::scoped_lock lock{mutex_};
-    bytes_ += bytes_of(tiding);
-    tidings_.push_back(std::move(tiding));
-    return !std::exchange(listed_, true);
-  }
-  /// Bytes of lines that the connection has not taken.
+  /// Adds a tiding. A mark that nobody asked for moves an unread mark before it on. Returns whether the worker must hear
+  /// that this watch has tidings.
+  [[nodiscard]] bool add(Tiding&& tiding);
+  /// Bytes that the connection has not taken.
   [[nodiscard]] std::size_t bytes() const {
     const std::scoped_lock lock{mutex_};
     return bytes_;
   }
-  /// Takes back all epochs but the first, of those up to `told`. Returns the last epoch that the remaining tidings tell as a whole. Marks that the client asked for go to `marks`,
-  /// the latest first.
-  [[nodiscard]] std::uint64_t take_back(std::uint64_t told, std::vector<std::string>& marks);
-  /// Whether the connection has taken all. If not, the worker says so once it has: see take().
-  [[nodiscard]] bool all_taken_or_tell() {
+  /// Takes back all lines and marks that the connection has not taken. Returns how far the watch has come then; it had come
+  /// to `at`. Marks that the client asked for go to the front of `marks`.
+  [[nodiscard]] FeedCursor take_back(const FeedCursor& at, std::deque<AskedMark>& marks);
+  /// Whether the connection has room and nothing to write. If not, the worker says so once it has: see take().
+  [[nodiscard]] bool wants_more_or_tells() {
     const std::scoped_lock lock{mutex_};
-    herald_waits_ = !tidings_.empty();
-    return !herald_waits_;
+    herald_waits_ = listed_;
+    return !listed_;
   }
 
   /// The herald's notes.
   struct Desk {
     Channel* channel = nullptr;  ///< null: it has not begun, or is over
     bool live = false;           ///< gets what the channel gets; else it is behind
-    std::uint64_t told = 0;      ///< of a watch that is behind: the last epoch that was added as a whole
+    std::size_t at = 0;          ///< live: its place in the channel
+    FeedCursor cursor;           ///< behind: how far it has come
     std::uint64_t marked = 0;    ///< the last epoch of a mark
     bool over = false;
+    std::deque<AskedMark> marks;  ///< not given yet
+    bool asks = false;            ///< in Herald::asking_
+    bool hungry = false;          ///< in Herald::hungry_
+    bool served = false;          ///< in Herald::served_
+    std::uint64_t served_ns = 0;  ///< when it last got lines while it was behind
   };
   Desk herald;
 
   // -- the connection's worker
 
   /// The next tiding; nothing: there is none, and the worker will hear of the next one. `herald_waits`: the herald
-  /// has to be woken, because it waits for the connection to take all.
-  [[nodiscard]] std::optional<Tiding> take(bool& herald_waits) {
-    const std::scoped_lock lock{mutex_};
-    herald_waits = tidings_.empty() && std::exchange(herald_waits_, false);
-    if (tidings_.empty()) {
-      listed_ = false;
-      return std::nullopt;
-    }
-    Tiding taken = std::move(tidings_.front());
-    tidings_.pop_front();
-    bytes_ -= bytes_of(taken);
-    return taken;
-  }
+  /// has to hear that the connection has room.
+  [[nodiscard]] std::optional<Tiding> take(bool& herald_waits);
+  /// Marks that the client asked for and has not got. The worker's own.
+  std::size_t asked = 0;
   /// Its connection; null: it left. The worker's own.
   void* connection = nullptr;
 
  private:
   [[nodiscard]] static std::size_t bytes_of(const Tiding& tiding) noexcept {
-    return tiding.frame != nullptr ? tiding.frame->lines().size() : 0;
+    return tiding.charge.bytes() + (tiding.frame != nullptr ? tiding.frame->bytes() : 0);
   }
 
   const std::string name_;

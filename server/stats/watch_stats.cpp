@@ -15,7 +15,7 @@ void add_watch_stats(StatText& text, const Feed& feed) {
   add("changes", counts.changes);
   add("lines", counts.lines);
   add("told", counts.told);
-  text.add("unread_bytes", feed.herald().frame_bytes());
+  text.add("unread_bytes", feed.herald().unread_bytes());
   text.add("ring_bytes", feed.ring_bytes());
   text.add("history_bytes", feed.history_bytes());
   text.add("epoch", feed.epoch());

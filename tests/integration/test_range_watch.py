@@ -315,6 +315,69 @@ class DurableSlowTest(InDirectory, SlowTest):
 
 
 @mxkv_only("watches of ranges")
+class UnreadTest(OwnServerCase):
+    """Clients that read nothing cost `watch.memory`, however many watches they have."""
+    options = Options(workers=2, settings=(("watch.memory", "1MiB"), ("watch.ring", "16MiB"), ("limits.output_stall", "10min")))
+    most = (1 << 20) + (128 << 10)  # and a frame, and the answers to mw
+
+    def idle_clients(self, count: int) -> list:
+        self.client.set(b"big", b"x" * 1_000_000)
+        clients = [self.connect(receive_buffer=4096) for _ in range(count)]
+        for client in clients:
+            for number in range(64):
+                Watcher(client).begin(b"mw k p O%d v" % number)
+            client.send(b"get big\r\n" * 6)  # more than the server writes before the client reads
+        return clients
+
+    def unread(self) -> int:
+        return int(self.client.stats(b"watch")["unread_bytes"])
+
+    def test_places_in_queues_are_counted(self):
+        clients = self.idle_clients(4)
+        for number in range(300):
+            self.client.set(b"k%d" % number, b"v")
+            if number % 20 == 0:
+                self.assertLess(self.unread(), self.most)
+        wait_for(lambda: int(self.client.stats(b"watch")["behind"]) > 200, "the watches are behind", 60)
+        self.assertLess(self.unread(), self.most)
+        del clients
+
+    def test_an_epoch_larger_than_the_memory_is_told_in_parts(self):
+        clients = self.idle_clients(2)
+        reader = Watcher(self.connect())
+        reader.begin(b"mw k p Or v")
+        for turn in range(10):
+            values = [b"%d-%d" % (turn, number) * 10_000 for number in range(40)]
+            self.client.send(b"mb 40\r\n" + b"".join(b"ms k%d %d\r\n%s\r\n" % (number, len(value), value)
+                                                      for number, value in enumerate(values)))
+            self.assertEqual([self.client.line() for _ in range(41)][0], b"HD")
+            mark(reader.client, b"r", b"%d" % turn)
+            drain_to(reader, b"HD Or")
+            reader.until_mark(b"%d" % turn)
+            self.assertEqual([reader.items[b"k%d" % number] for number in range(40)], values)
+            self.assertLess(self.unread(), self.most)
+        self.assertEqual(reader.batches, [40] * 10)
+        del clients
+
+
+@mxkv_only("watches of ranges")
+class RingTest(DaemonCase):
+    def test_the_ring_takes_a_part_of_the_memory_limit(self):
+        self.start("--memory", "32MiB")
+        writer, watcher = self.client(), self.client()
+        for number in range(100):
+            writer.set(b"data%d" % number, b"x" * 100_000)
+        before = writer.stats()["curr_items"]
+        Watcher(watcher).begin(b"mw nothing p Ow")
+        for number in range(2000):
+            self.assertEqual(writer.store(b"set", b"churn%d" % (number % 5), b"y" * 20_000), b"STORED")
+        stats = writer.stats(b"watch")
+        self.assertLessEqual(int(stats["ring_bytes"]), 4 << 20)
+        self.assertGreater(int(stats["ring_bytes"]), 1 << 20)
+        self.assertEqual(int(writer.stats()["curr_items"]), int(before) + 5)
+
+
+@mxkv_only("watches of ranges")
 class EndsTest(DaemonCase):
     def test_the_end_of_the_server_is_told(self):
         self.start()

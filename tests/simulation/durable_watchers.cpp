@@ -79,7 +79,7 @@ FeedLedger& DurableWatchers::begin(server::Disk& disk, const server::ManifestFil
   process_ = std::make_unique<Process>(
       disk, manifest, journal, clock,
       server::HeraldOptions{.workers = workers,
-                            .memory_bytes = little ? 200 + random_.below(2'000) : std::size_t{1} << 20U,
+                            .memory_bytes = little ? 200 + random_.below(8'000) : std::size_t{1} << 20U,
                             .value_bytes = 64,
                             .mark_ns = 1'000'000 + random_.below(20'000'000)},
       mistake_);

@@ -93,8 +93,12 @@ class FeedWatcher {
     ++report_.watches;
   }
   void ask_for_mark() {
-    asked_.push_back(ledger_.last_label());
-    herald_->mark(watch_, "m" + std::to_string(++marks_));
+    const std::uint64_t label = ledger_.last_label();
+    if (herald_->mark(watch_, "m" + std::to_string(++marks_))) {
+      asked_.push_back(label);
+    } else {
+      complaints_.unless(!asked_.empty(), "a client without a mark may ask for one");
+    }
   }
   void leave() {
     herald_->remove(watch_);
@@ -109,7 +113,7 @@ class FeedWatcher {
         has_news_ = false;
       }
       if (herald_waits) {
-        herald_->taken();
+        herald_->taken(watch_);
       }
     }
   }

@@ -70,6 +70,7 @@ class FeedWorld {
   FeedWorld(std::uint64_t seed, feed_fault fault)
       : random_(seed),
         options_(draw_options(random_)),
+        memory_bytes_(one_in(random_, 3) ? 200 + random_.below(20'000) : std::size_t{1} << 20U),
         keys_(options_.requests.keys, options_.requests.others, options_.requests.begin_number,
               options_.requests.long_keys),
         whims_(random_, options_, keys_, store_fault::none),
@@ -130,6 +131,7 @@ class FeedWorld {
 
  private:
   static constexpr std::uint64_t kMostRounds = 2'000'000;
+  static constexpr std::size_t kMostFrame = server::Frame::kBytes + 1'000;
   static constexpr std::uint64_t kUnrest = 4'000;
   static constexpr std::uint64_t kRoundsToHear = 20'000;
 
@@ -143,14 +145,14 @@ class FeedWorld {
   }
   [[nodiscard]] server::MemoryLogOptions draw_log() {
     return {.tag = 1 + random_.below(1'000),
-            .ring_bytes = one_in(random_, 3) ? 500 + random_.below(4'000) : std::size_t{1} << 20U,
+            .ring_bytes = one_in(random_, 3) ? 500 + random_.below(8'000) : std::size_t{1} << 20U,
             .value_bytes = random_.below(64),
             .linger_ns = random_.below(3'000'000),
             .epoch_ns = one_in(random_, 2) ? 0 : random_.below(2'000'000)};
   }
   [[nodiscard]] server::HeraldOptions draw_herald() {
     return {.workers = workers(),
-            .memory_bytes = one_in(random_, 3) ? 200 + random_.below(5'000) : std::size_t{1} << 20U,
+            .memory_bytes = memory_bytes_,
             .value_bytes = 64,
             .mark_ns = 1'000'000 + random_.below(20'000'000)};
   }
@@ -179,6 +181,10 @@ class FeedWorld {
     }
     const bool was_off = log_.is_off();
     next_ns_ = herald_.step(now_ns);
+    complaints_.unless(herald_.unread_bytes(server::held::live) <= memory_bytes_ / 2,
+                       "live watches hold more than their half of the memory");
+    complaints_.unless(herald_.unread_bytes(server::held::behind) <= memory_bytes_ / 2 + kMostFrame,
+                       "watches that are behind hold more than their half of the memory");
     report_.switches += was_off && !log_.is_off() ? 1 : 0;
   }
 
@@ -280,6 +286,7 @@ class FeedWorld {
   }
   Random random_;
   StoreWorldOptions options_;
+  std::size_t memory_bytes_;
   FeedReport report_;
   Complaints complaints_;
   Nobody nobody_;

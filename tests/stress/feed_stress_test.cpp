@@ -50,7 +50,7 @@ class Listener {
     ASSERT_TRUE(herald_.add(watch_));
   }
   void leave() { herald_.remove(std::exchange(watch_, nullptr)); }
-  void mark() { herald_.mark(watch_, "m"); }
+  void mark() { EXPECT_TRUE(herald_.mark(watch_, "m")); }
   void take() {
     bool herald_waits = false;
     while (watch_ != nullptr) {
@@ -61,7 +61,7 @@ class Listener {
       hear(*tiding);
     }
     if (herald_waits) {
-      herald_.taken();
+      herald_.taken(watch_);
     }
   }
   /// The number behind the last one that it heard of from a worker; 0: it heard of none.

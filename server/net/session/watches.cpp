@@ -15,6 +15,8 @@ namespace mxkv::server {
 
 namespace {
 
+constexpr std::string_view kTooManyMarks = "SERVER_ERROR too many marks\r\n";
+
 std::string named(std::string_view code, const std::string& name) {
   return std::string{code} + " O" + name;
 }
@@ -86,8 +88,10 @@ bool Watches::change(SessionCore& core, const protocol::Request& request) {
     return false;
   }
   const ReplyAddress where = core.address(barrier, core.entry->replies.open());
-  core.host->herald->mark(seat->watch, std::string{request.argument});
-  core.host->directory.reply(where, Seen::nothing(), named("HD", seat->watch->name()) + "\r\n");
+  const bool is_asked = core.host->herald->mark(seat->watch, std::string{request.argument});
+  core.host->directory.reply(
+      where, Seen::nothing(),
+      is_asked ? named("HD", seat->watch->name()) + "\r\n" : std::string{kTooManyMarks});
   core.host->directory.finished(where);
   return true;
 }
@@ -133,7 +137,7 @@ void Watches::pull(SessionCore& core, RequestMeter& meter) {
       seat.has_tidings = false;
       --waiting_;
       if (herald_waits) {
-        core.host->herald->taken();
+        core.host->herald->taken(seat.watch);
       }
     }
   }

@@ -1,134 +1,15 @@
-// The herald over made epochs: order, batches, marks, positions, watches that fall behind.
+// The herald over made epochs: order, batches, marks, positions.
 #include "server/feed/herald.hpp"
 
 #include <gtest/gtest.h>
 
-#include <deque>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "tests/unit/server/feed/made_herald.hpp"
+
 namespace mxkv::server {
 namespace {
-
-/// Epochs that a test makes.
-struct Epochs {
-  struct One {
-    std::uint64_t number;
-    std::vector<ChangeRecord> records;
-  };
-  std::deque<std::string> texts;  ///< what records refer to
-  std::vector<One> all;
-  std::uint64_t complete_behind = 0;
-  std::uint64_t through = 0;
-
-  std::string_view keep(std::string text) { return texts.emplace_back(std::move(text)); }
-  ChangeRecord put(const std::string& key, std::uint64_t order, std::uint32_t batch = 0) {
-    return {.record = PutRecord{.order = order, .key = keep(key), .value = "v"}, .batch = batch};
-  }
-  ChangeRecord gone(const std::string& key, std::uint64_t order) {
-    return {.record = GoneRecord{.order = order, .key = keep(key)}};
-  }
-  void add(std::vector<ChangeRecord> records) { all.push_back({++through, std::move(records)}); }
-  void trim(std::uint64_t behind) {
-    complete_behind = behind;
-    std::erase_if(all, [behind](const One& one) { return one.number <= behind; });
-  }
-};
-
-class EpochSource final : public ChangeSource {
- public:
-  explicit EpochSource(const Epochs& epochs) : epochs_(epochs) {}
-  [[nodiscard]] std::uint64_t tag() const noexcept override { return 10; }
-  [[nodiscard]] std::uint64_t through() const noexcept override { return epochs_.through; }
-  [[nodiscard]] Position oldest() const override { return {10, epochs_.complete_behind}; }
-  [[nodiscard]] position_state seek(const Position& position) override {
-    if (position.tag != 10 || position.epoch > epochs_.through) {
-      return position_state::lost;
-    }
-    if (position.epoch < epochs_.complete_behind) {
-      return position_state::old;
-    }
-    at_ = position.epoch;
-    return position_state::ok;
-  }
-  std::uint64_t seek_end() override { return at_ = epochs_.through; }
-  [[nodiscard]] outcome next(ChangeEpoch& to) override {
-    if (at_ < epochs_.complete_behind) {
-      return outcome::old;
-    }
-    for (const Epochs::One& one : epochs_.all) {
-      if (one.number > at_) {
-        at_ = to.number = one.number;
-        to.records = one.records;
-        return outcome::epoch;
-      }
-    }
-    return outcome::none;
-  }
-
- private:
-  const Epochs& epochs_;
-  std::uint64_t at_ = 0;
-};
-
-/// A log that is always on.
-class NoSwitch final : public FeedSwitch {
- public:
-  void want(bool wanted_now) override { wanted = wanted_now; }
-  [[nodiscard]] bool is_on() const noexcept override { return true; }
-  [[nodiscard]] bool step(std::uint64_t /*now_ns*/) override { return false; }
-  [[nodiscard]] std::uint64_t next_step_ns() const noexcept override { return ~std::uint64_t{0}; }
-  [[nodiscard]] std::uint64_t need_recorded() noexcept override { return recorded; }
-  bool wanted = false;
-  std::uint64_t recorded = 0;
-};
-
-struct HeraldTest : ::testing::Test {
-  explicit HeraldTest(HeraldOptions options = {.memory_bytes = std::size_t{1} << 20U})
-      : herald{log, live, past, clock, nullptr, options, {}} {
-    step();
-  }
-  WatchRef watch(WatchForm form = {.shows = "c"}, std::optional<Position> from = {}) {
-    auto made = std::make_shared<Watch>("w", std::move(form), from, 0);
-    EXPECT_TRUE(herald.add(made));
-    step();
-    return made;
-  }
-  void step() { next = herald.step(clock.monotonic_ns()); }
-  /// All lines that the watch has got.
-  std::string heard(const WatchRef& of, std::size_t most = 100) {
-    std::string text;
-    for (bool waits = false; most > 0; --most) {
-      const std::optional<Tiding> tiding = of->take(waits);
-      if (!tiding) {
-        break;
-      }
-      switch (tiding->is) {
-        case Tiding::what::begun:
-          text += "begun " + std::to_string(tiding->position.epoch) + "\r\n";
-          break;
-        case Tiding::what::over:
-          text += tiding->end == watch_end::old ? "old\r\n" : "lost\r\n";
-          break;
-        case Tiding::what::lines:
-          text += tiding->frame != nullptr ? tiding->frame->lines() : "";
-          text +=
-              tiding->marks ? "mark " + std::to_string(tiding->position.epoch) + tiding->opaque + "\r\n" : "";
-          break;
-      }
-    }
-    return text;
-  }
-
-  Epochs epochs;
-  runtime::ManualClock clock;
-  NoSwitch log;
-  EpochSource live{epochs};
-  EpochSource past{epochs};
-  Herald herald;
-  std::uint64_t next = 0;
-};
 
 TEST_F(HeraldTest, TellsOfWhatComesAfterTheAnswer) {
   epochs.add({epochs.put("a", 1)});
@@ -250,7 +131,7 @@ TEST_F(HeraldTest, AMarkWaitsForWhatTookEffectBeforeIt) {
   const WatchRef some = watch({.span = span_of_prefix("z")});
   static_cast<void>(heard(some));
   log.recorded = 1;
-  herald.mark(some, "m7");
+  EXPECT_TRUE(herald.mark(some, "m7"));
   step();
   EXPECT_EQ(heard(some), "");
   epochs.add({epochs.put("a", 1)});
@@ -281,50 +162,6 @@ TEST_F(HeraldTest, TheNumberOfWatchesIsLimited) {
   small.remove(first);
   static_cast<void>(small.step(clock.monotonic_ns()));
   EXPECT_TRUE(small.add(make()));
-}
-
-struct ShortOfMemory : HeraldTest {
-  ShortOfMemory() : HeraldTest({.memory_bytes = 200}) {}
-};
-
-TEST_F(ShortOfMemory, ASlowWatchFallsBehindAndCatchesUp) {
-  const WatchRef all = watch();
-  static_cast<void>(heard(all));
-  std::string wanted;
-  for (std::uint64_t order = 1; order <= 40; ++order) {
-    epochs.add({epochs.put("a", order)});
-    wanted += "WP ka c" + std::to_string(order) + "\r\nmark " + std::to_string(order) + "\r\n";
-    step();
-  }
-  EXPECT_EQ(herald.counts().falls.load(), 1U);
-  EXPECT_EQ(herald.counts().behind.load(), 1U);
-  EXPECT_LE(herald.frame_bytes(), 400U);
-  std::string text;
-  for (int turn = 0; turn < 40; ++turn) {
-    text += heard(all);
-    step();
-  }
-  EXPECT_EQ(text, wanted);
-  EXPECT_EQ(herald.counts().live.load(), 1U);
-  EXPECT_EQ(herald.counts().behind.load(), 0U);
-}
-
-TEST_F(ShortOfMemory, ASlowWatchEndsWhereTheLogHasNoMore) {
-  const WatchRef all = watch();
-  static_cast<void>(heard(all));
-  for (std::uint64_t order = 1; order <= 40; ++order) {
-    epochs.add({epochs.put("a", order)});
-    step();
-  }
-  epochs.trim(40);
-  step();
-  std::string text;
-  for (int turn = 0; turn < 3; ++turn) {
-    text += heard(all);
-    step();
-  }
-  EXPECT_TRUE(text.ends_with("old\r\n")) << text;
-  EXPECT_EQ(herald.counts().watches.load(), 0U);
 }
 
 TEST_F(HeraldTest, AnEpochIsCutIntoFrames) {
