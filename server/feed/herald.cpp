@@ -419,9 +419,8 @@ FrameRef Herald::encode(const WatchForm& form, const RankedEpoch& of, const std:
 
 void Herald::give(const WatchRef& watch, Tiding&& tiding) {
   if (tiding.charge.bytes() == 0) {
-    const held by = tiding.is != Tiding::what::lines ? held::fixed
-                    : tiding.frame != nullptr        ? tiding.frame->by()
-                                                     : held::live;
+    // A watch has one mark without a frame that nobody asked for: see Watch::add().
+    const held by = tiding.frame != nullptr ? tiding.frame->by() : held::fixed;
     tiding.charge = FrameCharge{share_, by, kTidingBytes};
   }
   if (!watch->add(std::move(tiding))) {

@@ -146,7 +146,8 @@ TEST_F(LargeEpoch, AClientThatDoesNotReadHoldsUpNobody) {
   static_cast<void>(heard(busy));
   add_large();
   EXPECT_EQ(herald.counts().behind.load(), 2U);
-  EXPECT_GT(herald.unread_bytes(), Frame::kBytes) << "the first one has lines, and there is no room for the other";
+  EXPECT_GT(herald.unread_bytes(), Frame::kBytes)
+      << "the first one has lines, and there is no room for the other";
   EXPECT_NE(hear(busy).find("\r\nmark 1\r\n"), std::string::npos);
   EXPECT_EQ(hear(idle), all_lines + "mark 1\r\n");
 }
