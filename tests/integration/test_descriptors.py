@@ -23,9 +23,9 @@ class CrowdedCase(AdminCase):
     def start_short(self, *arguments, **options) -> None:
         self.start(*arguments, preexec_fn=limit, **options)
 
-    def crowd(self, where=None) -> tuple:
+    def crowd(self, where=None, count: int = _CLIENTS) -> tuple:
         """Connects so many clients, which ask: returns (those served, those refused)."""
-        clients = [self.client(where) for _ in range(_CLIENTS)]
+        clients = [self.client(where) for _ in range(count)]
         served, refused = [], []
         for client in clients:
             try:
@@ -91,9 +91,13 @@ class ProbesTest(CrowdedCase):
         served, _ = self.crowd()
         self.wait_log(_BEGINS)
         idle = [self.raw() for _ in range(8)]  # more than the reserve; these connections send nothing and stay
+
+        def overloaded() -> bool:
+            served.extend(self.crowd(count=1)[0])  # where a descriptor has become free, it takes that
+            return self.get("/readyz").text == "overloaded: no file descriptor is free for another connection\n"
         for _ in range(5):
             self.assertEqual(self.get("/livez").text, "alive\n")
-            wait_for(lambda: self.get("/readyz").text == "overloaded: no file descriptor is free for another connection\n", "not ready")
+            wait_for(overloaded, "not ready")
         self.assertEqual(served[0].set(b"k", b"v"), b"STORED")
         for one in [*idle, *served]:
             one.close()
