@@ -60,7 +60,7 @@ struct AskedMark {
 class Watch {
  public:
   Watch(std::string name, WatchForm form, std::optional<Position> from, std::size_t worker)
-      : name_(std::move(name)), form_(std::move(form)), from_(from), worker_(worker) {}
+      : name_(std::move(name)), form_(std::move(form)), from_(std::move(from)), worker_(worker) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
