@@ -22,7 +22,7 @@ struct EvictScratch : index::TraverseScratch {
     bool live;
     bool goes;
   };
-  std::array<Removal, index::NodeMeta::kMaxBlocks * index::NodeMeta::kMaxSlots>
+  std::array<Removal, std::size_t{index::NodeMeta::kMaxBlocks} * index::NodeMeta::kMaxSlots>
       removals;  ///< in the leaf's order
   unsigned count;
 };
