@@ -125,7 +125,7 @@ class PositionsTest(RestartCase):
 
     def test_history_never_refuses_a_write(self):
         """It goes first when the journal reaches its limit."""
-        self.configure(more=self.small + "  journal_most: 8MiB\nwatch: {history: 1GiB}\n")
+        self.configure(more=self.small + "  journal_most: 16MiB\nwatch: {history: 1GiB}\n")
         self.begin()
         watcher = Watcher(self.client())
         watcher.begin(b"mw - Ow v")
