@@ -5,6 +5,7 @@
 
 #include "index/unlink_task.hpp"
 #include "runtime/base/paths.hpp"
+#include "server/store/core/liveness.hpp"
 #include "server/store/core/store_state.hpp"
 #include "server/store/locks/range_locks.hpp"
 #include "server/store/upkeep/background_writes.hpp"
