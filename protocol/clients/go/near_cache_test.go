@@ -312,7 +312,7 @@ func TestAMarkCountsFromWhenItWasAskedFor(t *testing.T) {
 
 func TestAServerThatRefusesTheWatchFailsTheBeginning(t *testing.T) {
 	for answer, kind := range map[string]error{"CLIENT_ERROR forbidden": ErrForbidden, "ERROR": ErrClient,
-		"SERVER_ERROR mw works on a server without durability.directory and cluster only": ErrServer} {
+		"SERVER_ERROR mw does not work in a cluster": ErrServer} {
 		server := &scripted{answers: []string{answer}}
 		client := New("nowhere:0", Options{Dial: server.dial})
 		if _, err := client.NearCache(context.Background(), Range{}, NearOptions{}); !errors.Is(err, kind) {

@@ -161,7 +161,7 @@ test("keys that are not ASCII have entries of their own", async (context) => {
 
 test("a server that refuses the watch fails the beginning", async () => {
   for (const [answer, kind] of [["CLIENT_ERROR forbidden", Forbidden], ["ERROR", ClientError],
-    ["SERVER_ERROR mw works on a server without durability.directory and cluster only", ServerError]] as const) {
+    ["SERVER_ERROR mw does not work in a cluster", ServerError]] as const) {
     const server = await ScriptedServer.open(answer);
     const client = new Client({ host: "127.0.0.1", port: server.port });
     await assert.rejects(client.nearCache(), kind);

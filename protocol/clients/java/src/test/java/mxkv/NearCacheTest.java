@@ -209,7 +209,7 @@ class NearCacheTest {
   void aServerThatRefusesTheWatchFailsTheBeginning() throws IOException {
     for (Map.Entry<String, Class<? extends MxkvException>> one : List.<Map.Entry<String, Class<? extends MxkvException>>>of(
         Map.entry("CLIENT_ERROR forbidden", MxkvException.Forbidden.class), Map.entry("ERROR", MxkvException.Client.class),
-        Map.entry("SERVER_ERROR mw works on a server without durability.directory and cluster only", MxkvException.Server.class))) {
+        Map.entry("SERVER_ERROR mw does not work in a cluster", MxkvException.Server.class))) {
       server = new ScriptedServer(one.getKey());
       client = MxkvClient.connect("127.0.0.1", server.port());
       assertThrows(one.getValue(), () -> client.nearCache(Range.all(), 1, Duration.ofSeconds(1)));
